@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+pub mod health;
 pub mod in_place;
 pub mod log;
 mod membership;

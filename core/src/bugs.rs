@@ -30,6 +30,9 @@ pub enum Bug {
     StampIgnored,
     /// A member that returns in place is assumed to have missed no writes.
     ReturnBelieved,
+    /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
+    /// and on pages without live content.
+    StaleCharged,
     /// Content that is read is not verified against its checksum.
     ChecksumIgnored,
     /// Updates do not wait until their record is in the redo journal.
@@ -395,4 +398,7 @@ impl Bug {
         Self::LateParityForgotten,
         Self::LateParityNotRecorded,
     ];
+
+    /// Bugs of what the array says of its members. They corrupt no data.
+    pub const HEALTH: &[Self] = &[Self::StaleCharged];
 }

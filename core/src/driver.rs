@@ -131,7 +131,8 @@ pub trait Driver<M: Memory>: MemberLoad {
     /// The controller failed a member that did not answer or could not be written.
     fn gave_up(&mut self, _member: u16) {}
 
-    /// The content that `member` returned for a read of `page` does not match its checksum.
+    /// The content that `member` returned for a read of `page` does not match its checksum, and that is an error of the
+    /// member: the controller does not report what the member cannot have yet, or pages without live content.
     fn mismatched(&mut self, _member: u16, _page: u32) {}
 
     /// Chooses the routine of a parity update under the policy `custom`; `None` selects Baseline's routine.

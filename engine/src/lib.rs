@@ -58,7 +58,6 @@ mod ring;
 mod still;
 mod store;
 pub mod transcript;
-mod troubles;
 mod uuid;
 mod ways;
 
@@ -78,6 +77,5 @@ pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
 pub use ring::Ring;
 pub use store::{Store, outcome_of};
-pub use troubles::Troubles;
 pub use uuid::random_uuid;
 pub use ways::Files;

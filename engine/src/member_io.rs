@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use stripewise_array::format::{FailReason, Superblock};
+use stripewise_array::health::{Ledger, Troubles};
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
     Acknowledgement, Admission, Class, Driver, Operation, OperationId, OperationKind, Outcome, PageId,
@@ -19,10 +20,9 @@ use crate::jobs::Jobs;
 use crate::out_of_space::{Waiting, bits};
 use crate::owner::{Keeper, OwnerError};
 use crate::recording::Recording;
-use crate::still::Watch;
+use crate::still::{SLOW_NS, Watch};
 use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
-use crate::troubles::{Ledger, SLOW_NS, Troubles};
 
 /// The longest time between two checks of a closed fence that counts as waiting.
 const FENCE_LOOK: Duration = Duration::from_millis(100);
@@ -154,6 +154,8 @@ pub(crate) struct MemberCompletion {
 }
 
 pub(crate) struct MemberIo<B> {
+    /// The time of the controller, at the last completion.
+    pub(crate) now: Nanos,
     pub(crate) backend: B,
     pub(crate) jobs: Jobs,
     members: Vec<Member>,
@@ -173,9 +175,6 @@ pub(crate) struct MemberIo<B> {
     pub(crate) incidents: Incidents,
     /// Grows with each trouble of a member.
     pub(crate) trouble_count: u64,
-    /// Whether the operation that was taken last succeeded on its member. If it did, a checksum found the damage in its
-    /// content.
-    was_answered: bool,
     /// The member that is being rebuilt: writes to it do not count as repairs.
     pub(crate) rebuilt: Option<u16>,
     /// How long an operation may take.
@@ -232,7 +231,7 @@ impl<B: Backend> MemberIo<B> {
             watch,
             incidents: Incidents::default(),
             trouble_count: 0,
-            was_answered: false,
+            now: 0,
             rebuilt: None,
             timeout,
             fence: Fence::default(),
@@ -366,7 +365,6 @@ impl<B: Backend> MemberIo<B> {
         };
         let operation = ended.operation;
         let page_bytes = self.jobs.page_bytes();
-        self.was_answered = ended.result.is_ok();
         if ended.took_ns > SLOW_NS && !self.watch.is_long(operation.member) {
             self.note_slow(operation.member, ended.took_ns);
         }
@@ -385,7 +383,7 @@ impl<B: Backend> MemberIo<B> {
                 self.counts.done[operation.class as usize] += 1;
                 let is_rebuilt = self.rebuilt == Some(operation.member);
                 if operation.class == Class::Repair && operation.kind == OperationKind::Write && !is_rebuilt {
-                    member.troubles.counts.repairs += 1;
+                    member.troubles.repaired();
                     self.trouble_count += 1;
                 }
                 if let Some(scribe) = self.scribe.as_mut().filter(|_| operation.kind == OperationKind::Read) {
@@ -397,7 +395,7 @@ impl<B: Backend> MemberIo<B> {
                 self.counts.errors += 1;
                 member.counts.errors += 1;
                 let outcome = outcome_of(&error);
-                member.troubles.failed(operation.kind, outcome, operation.page, page_bytes);
+                member.troubles.failed(self.now, operation.kind, outcome, (operation.page, page_bytes));
                 self.trouble_count += 1;
                 member.last_error = Some((operation, error));
                 outcome
@@ -485,16 +483,15 @@ impl<B: Backend> MemberIo<B> {
     }
 
     pub(crate) fn troubles_of(&self, member: u16) -> Troubles {
-        self.members[member as usize].troubles.counts
+        self.members[member as usize].troubles.counts()
     }
 
     /// Notes that an operation on a member takes long, or that the member has stood still for long.
     pub(crate) fn note_slow(&mut self, member: u16, took_ns: Nanos) {
-        let counts = &mut self.members[member as usize].troubles.counts;
-        counts.slow += 1;
+        let slow = self.members[member as usize].troubles.slow();
         self.trouble_count += 1;
         // The counter covers the rest of a burst.
-        if counts.slow.is_power_of_two() {
+        if slow.is_power_of_two() {
             self.incidents.note(Incident::Slow { member, took_ns });
         }
     }
@@ -563,12 +560,8 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
     }
 
     fn mismatched(&mut self, member: u16, page: u32) {
-        // An error that the member itself reported was counted then.
-        if self.was_answered {
-            let page_bytes = self.jobs.page_bytes();
-            self.members[member as usize].troubles.mismatched(page, page_bytes);
-            self.trouble_count += 1;
-        }
+        self.members[member as usize].troubles.mismatched(page);
+        self.trouble_count += 1;
     }
 
     #[inline]

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use stripewise_base::Nanos;
 
-use crate::troubles::SLOW_NS;
+/// An operation that takes longer than this is noted as slow: a healthy drive that retries a weak sector answers within a
+/// second or two.
+pub(crate) const SLOW_NS: Nanos = 3_000_000_000;
 
 /// Looks that it takes until a member is slow.
 const LOOKS: u64 = 5;

@@ -3,6 +3,7 @@
 //! the ordinary update of its structure, and then read back: it counts as repaired when the second read finds it whole.
 
 use stripewise_core::driver::Driver;
+use stripewise_core::format::MemberState;
 use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
@@ -219,7 +220,11 @@ impl<M: Memory> Executor<M> {
             _ if is_bad => {
                 walk.damaged.push(reading.piece);
                 self.metadata.found.damaged += 1;
-                if !reading.is_unreadable {
+                // The copies of a member that is being rebuilt are being written.
+                let is_joining = placement.superblock_of().is_some_and(|block| {
+                    block.members[usize::from(reading.run.member)].state == MemberState::Rebuilding
+                });
+                if !reading.is_unreadable && !is_joining {
                     driver.mismatched(reading.run.member, reading.run.first);
                 }
             }

@@ -115,6 +115,12 @@ pub trait Placement<M: Memory>: Sized {
         outcome
     }
 
+    /// Whether content that operation `id` read, and that does not match its checksum, counts as an error of its member. What
+    /// a member lacks until it is rebuilt does not count, nor do pages without live content.
+    fn charges(&self, _id: u32, _exec: &Executor<M>) -> bool {
+        true
+    }
+
     /// Write `id` of a plan with [`RowLock::SharedWrite`] is over.
     ///
     /// [`RowLock::SharedWrite`]: stripewise_core::row_locks::RowLock::SharedWrite

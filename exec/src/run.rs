@@ -336,7 +336,7 @@ impl<M: Memory> Executor<M> {
         if outcome != answered {
             // A read that a write may have overtaken is repeated before the member is blamed for the mismatch.
             let is_doubt = placement.may_doubt() && self.plans[plan as usize].may_doubt();
-            if !is_doubt {
+            if !is_doubt && placement.charges(id, self) {
                 driver.mismatched(operation.member, operation.page);
             }
         }

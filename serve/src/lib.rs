@@ -13,7 +13,6 @@ pub mod events;
 mod extents;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzed;
-mod health;
 mod http;
 mod latency;
 mod listen;
@@ -41,15 +40,13 @@ mod watch;
 
 pub use control::{Client, ClientError, Command, ControlError};
 pub use error::ServeError;
-pub use health::ERROR_LIMIT;
 pub use latency::Quantiles;
 pub use listen::Address;
 pub use record::Recording;
 pub use server::Server;
 pub use settings::Settings;
-pub use status::{
-    Errors, Health, LATENCY_EDGES_NS, Log, Member, Operations, Progress, Requests, Scrubbed, Status,
-};
+pub use status::{Errors, LATENCY_EDGES_NS, Log, Member, Operations, Progress, Requests, Scrubbed, Status};
+pub use stripewise_array::health::{ERROR_LIMIT, Health};
 
 /// The environment variable that marks the background server of `stripewise serve --detach`. Programs that a server
 /// starts do not inherit it.

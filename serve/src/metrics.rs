@@ -11,7 +11,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::status::{Errors, Health, LATENCY_EDGES_NS, Progress, Status, Stream};
+use crate::status::{Errors, LATENCY_EDGES_NS, Progress, Status, Stream};
+use stripewise_array::health::Health;
 
 /// The HTTP content type of the text.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -6,13 +6,12 @@ mod bursts;
 use std::time::Duration;
 
 use stripewise_array::RecoveryReport;
-use stripewise_array::format::FailReason;
+use stripewise_array::health::{MembersHealth, OverLimit, Recent, Troubles, Verdict, health_of};
 use stripewise_base::Nanos;
-use stripewise_engine::{Engine, Incident, Troubles};
+use stripewise_engine::{Engine, Incident};
 
 use crate::error::ServeError;
 use crate::events::{Events, Member, Outlet, Programs, SpaceCause, What};
-use crate::health::{MemberHealth, Recent};
 use crate::lookout::{Lookout, Notice, Noticed, Subject};
 use crate::settings::Settings;
 use bursts::{Burst, Space};
@@ -25,7 +24,6 @@ const DECAY_LOOK_NS: Nanos = 60_000_000_000;
 /// The monitor's state of a member.
 #[derive(Debug, Default)]
 struct Watched {
-    health: MemberHealth,
     /// The generation that valid findings about it have.
     generation: u64,
     damage: Damage,
@@ -48,8 +46,7 @@ pub(crate) struct Monitor {
     outlet: Outlet,
     lookout: Lookout,
     members: Vec<Watched>,
-    /// Recent errors beyond which a member fails.
-    limit: Option<u64>,
+    health: MembersHealth,
     /// The engine's error count at the last look.
     seen: u64,
     looked: Option<Nanos>,
@@ -83,7 +80,8 @@ impl Monitor {
             let subject = subject(engine, number).filter(|_| is_there(number));
             Watched { generation: lookout.watch(number, subject), ..Watched::default() }
         });
-        let members = members.collect();
+        let members: Vec<Watched> = members.collect();
+        let health = MembersHealth::new(members.len() as u16, settings.error_limit);
         let events = outlet.events();
         let missing = status.members.iter().filter(|member| member.failure.is_some()).count();
         events.tell(What::ServingBegan { read_only: status.is_read_only, missing_members: missing as u64 });
@@ -96,7 +94,7 @@ impl Monitor {
             outlet,
             lookout,
             members,
-            limit: settings.error_limit.filter(|&limit| limit > 0),
+            health,
             seen: 0,
             looked: None,
             next: None,
@@ -134,22 +132,21 @@ impl Monitor {
     /// Takes a finding from another thread.
     pub(crate) fn notice(&mut self, notice: Notice, engine: &Engine) {
         let Notice { number, generation, what } = notice;
-        let Some(watched) =
-            self.members.get_mut(usize::from(number)).filter(|it| it.generation == generation)
-        else {
+        if self.members.get(usize::from(number)).is_none_or(|it| it.generation != generation) {
             return;
-        };
+        }
+        let health = self.health.of_mut(number);
         let member = member(engine, number);
         let event = match what {
             Noticed::Unlinked(why) => {
-                watched.health.unlinked = why.clone();
+                health.unlinked = why.clone();
                 Some(match why {
                     Some(reason) => What::MemberUnlinked { member, reason },
                     None => What::MemberRelinked { member },
                 })
             }
             Noticed::Superblocks(damaged) => {
-                watched.health.damaged_superblocks = damaged;
+                health.damaged_superblocks = damaged;
                 (damaged > 0).then_some(What::DamageFound {
                     member,
                     read_errors: 0,
@@ -159,7 +156,7 @@ impl Monitor {
                 })
             }
             Noticed::Smart(passed) => {
-                watched.health.smart = passed;
+                health.smart = passed;
                 (passed == Some(false)).then_some(What::SmartFailed { member })
             }
         };
@@ -196,8 +193,10 @@ impl Monitor {
             || self.repairs.is_pending(engine.repairs())
             || self.refused.is_pending(dropped_connections)
             || self.space.is_out()
-            || self.members.iter().any(Watched::is_pending);
-        let is_decaying = self.members.iter().any(|watched| watched.health.is_decaying());
+            || (0..).zip(&self.members).any(|(number, watched)| {
+                watched.damage.burst.is_pending(self.health.of(number).seen().bad_reads())
+            });
+        let is_decaying = (0..self.health.count()).any(|number| self.health.of(number).is_decaying());
         self.next = match (is_pending, is_decaying) {
             (true, _) => Some(now + LOOK_NS),
             (false, true) => Some(now + DECAY_LOOK_NS),
@@ -212,7 +211,7 @@ impl Monitor {
 
     /// The health of member `number`, for the status.
     pub(crate) fn checkup(&self, now: Nanos, number: u16) -> Checkup {
-        let health = &self.members[usize::from(number)].health;
+        let health = self.health.of(number);
         Checkup {
             recent: health.recent(now),
             is_at_risk: health.is_at_risk(),
@@ -222,23 +221,16 @@ impl Monitor {
         }
     }
 
-    /// Whether superblocks of a serving member are damaged.
-    pub(crate) fn has_damaged_superblocks(&self, engine: &Engine) -> bool {
-        let serves = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
-        (0..)
-            .zip(&self.members)
-            .any(|(number, watched)| watched.health.damaged_superblocks > 0 && serves(number))
+    /// The health of the array, with the reasons. A scrub found `scrub_lost` chunks lost before the current one.
+    pub(crate) fn verdict(&self, engine: &Engine, scrub_lost: u64) -> Verdict {
+        let mut state = engine.state();
+        state.scrub_lost = state.scrub_lost.max(scrub_lost);
+        health_of(&state, &self.health)
     }
 
     /// Reports that another host took the array over.
     pub(crate) fn taken_over(&self, host: String) {
         self.events.tell(What::ArrayTakenOver { host });
-    }
-
-    /// Whether a serving member may be lost soon.
-    pub(crate) fn is_any_at_risk(&self, engine: &Engine) -> bool {
-        let serves = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
-        (0..).zip(&self.members).any(|(number, watched)| watched.health.is_at_risk() && serves(number))
     }
 
     /// The time of the next look at errors. None while there are none.
@@ -337,17 +329,16 @@ impl Monitor {
     /// Starts monitoring another device, or the same with another history, as member `number`.
     fn welcome(&mut self, number: u16, engine: &Engine) {
         let generation = self.lookout.watch(number, subject(engine, number));
-        let health = MemberHealth::fresh(engine.troubles(number));
-        let damage =
-            Damage { told_reads: health.seen.read_errors, burst: Burst::at(health.seen.bad_reads()) };
-        self.members[usize::from(number)] = Watched { health, generation, damage };
+        let found = engine.troubles(number);
+        self.health.welcome(number, found);
+        let damage = Damage { told_reads: found.read_errors, burst: Burst::at(found.bad_reads()) };
+        self.members[usize::from(number)] = Watched { generation, damage };
     }
 
     fn look_at_members(&mut self, now: Nanos, engine: &mut Engine) {
         for number in 0..self.members.len() as u16 {
             let found = engine.troubles(number);
-            let watched = &mut self.members[usize::from(number)];
-            watched.health.take(now, found);
+            self.health.of_mut(number).take(now, found);
             self.tell_damage(now, number, engine);
             if engine.failure(number).is_ok_and(|failure| failure.is_none()) {
                 self.judge(now, number, engine);
@@ -355,9 +346,7 @@ impl Monitor {
         }
         // All members were judged before: no member fails while the array depends on it because another member is
         // degrading too.
-        if let Some(limit) = self.limit {
-            (0..self.members.len() as u16).for_each(|number| self.enforce(now, number, limit, engine));
-        }
+        (0..self.health.count()).for_each(|number| self.enforce(now, number, engine));
     }
 
     /// Reports damage on a member, if a report is due.
@@ -394,12 +383,12 @@ impl Monitor {
 
     /// Reports when a member begins to degrade, and when it no longer does.
     fn judge(&mut self, now: Nanos, number: u16, engine: &Engine) {
-        let health = &mut self.members[usize::from(number)].health;
-        if !health.judge(now, self.limit) {
+        if !self.health.judge(now, number) {
             return;
         }
+        let health = self.health.of(number);
         let (recent, member) = (health.recent(now), member(engine, number));
-        self.events.tell(match health.is_degrading {
+        self.events.tell(match health.is_degrading() {
             false => What::MemberRecovered { member },
             true => What::MemberDegrading {
                 member,
@@ -407,68 +396,26 @@ impl Monitor {
                 write_errors: recent.write,
                 checksum_errors: recent.checksum,
                 timeouts: recent.timeouts,
-                limit: self.limit.unwrap_or(0),
+                limit: self.health.limit().unwrap_or(0),
             },
         });
     }
 
     /// Fails a member that is beyond the limit, if the array tolerates its loss.
-    fn enforce(&mut self, now: Nanos, number: u16, limit: u64, engine: &mut Engine) {
-        if !engine.failure(number).is_ok_and(|failure| failure.is_none()) {
-            return;
-        }
-        let errors = self.members[usize::from(number)].health.recent(now).spots;
-        let was_told = self.members[usize::from(number)].health.is_over_told;
-        let is_over = errors > limit;
-        let kept_because = if is_over { self.needed(number, engine) } else { None };
-        self.members[usize::from(number)].health.is_over_told = is_over;
-        if !is_over || was_told && kept_because.is_some() {
-            return;
-        }
-        let is_failed = kept_because.is_none();
+    fn enforce(&mut self, now: Nanos, number: u16, engine: &mut Engine) {
+        let Some(over) = self.health.over_limit(now, number, &engine.state()) else { return };
+        let OverLimit { errors, limit, reason, kept_because, .. } = over;
         self.events.tell(What::ErrorLimitReached {
             member: member(engine, number),
             errors,
             limit,
-            kept_because,
+            kept_because: kept_because.map(|why| why.to_string()),
         });
-        if is_failed {
-            let reason = format!("it had {errors} errors of late, more than the limit of {limit}");
+        if kept_because.is_none() {
+            let text = format!("it had {errors} errors of late, more than the limit of {limit}");
             // The member exists.
-            let _ = engine.fail_for(number, FailReason::Damage, reason);
+            let _ = engine.fail_for(number, reason, text);
         }
-    }
-
-    /// Why the array needs member `number`. None if it does not.
-    fn needed(&self, number: u16, engine: &Engine) -> Option<String> {
-        let array = engine.array();
-        let geometry = array.geometry();
-        if engine.is_read_only() {
-            return Some("the array is read-only".to_owned());
-        }
-        let group = geometry.group_of(number.into());
-        let others: Vec<u16> =
-            geometry.group(group).map(|other| other as u16).filter(|&other| other != number).collect();
-        if let Some((rebuilt, ..)) = array.rebuilding().filter(|(rebuilt, ..)| others.contains(rebuilt)) {
-            return Some(format!("the rebuild of member {rebuilt} depends on it"));
-        }
-        if !array.tolerates_loss_of(number) {
-            return Some("parity does not tolerate the loss of another member".to_owned());
-        }
-        // A degrading member cannot be relied on for each page of this one.
-        let missing = others.iter().filter(|&&other| array.is_failed(other)).count();
-        let is_doubtful =
-            |&&other: &&u16| !array.is_failed(other) && self.members[usize::from(other)].health.is_degrading;
-        let doubtful = others.iter().filter(is_doubtful).count();
-        let first = others.iter().find(is_doubtful)?;
-        let is_too_much = missing + doubtful + 1 > geometry.tolerance() as usize;
-        is_too_much.then(|| format!("member {first} is degrading too"))
-    }
-}
-
-impl Watched {
-    fn is_pending(&self) -> bool {
-        self.damage.burst.is_pending(self.health.seen.bad_reads())
     }
 }
 

@@ -3,47 +3,10 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::health::Health;
 
 use crate::latency::Quantiles;
 use crate::record::Recording;
-
-/// The health of an array, in a word; the worst that applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Health {
-    /// All members serve, with all their redundancy, and no error is known.
-    Clean,
-    /// All members serve, but an operator should act: the last rebuild or scrub lost data, or there is no space for
-    /// writes.
-    Impaired,
-    /// All members serve, but one may be lost soon: because of its recent errors, its SMART verdict, or its deleted
-    /// file.
-    Degrading,
-    /// A member is being rebuilt.
-    Rebuilding,
-    /// Members are out of service, at most as many as parity tolerates.
-    Degraded,
-    /// More members are out of service than parity tolerates: some data cannot be read.
-    Failed,
-}
-
-impl Health {
-    /// All values, the best first.
-    pub const ALL: [Self; 6] =
-        [Self::Clean, Self::Impaired, Self::Degrading, Self::Rebuilding, Self::Degraded, Self::Failed];
-
-    /// The name of the value.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Clean => "clean",
-            Self::Impaired => "impaired",
-            Self::Degrading => "degrading",
-            Self::Rebuilding => "rebuilding",
-            Self::Degraded => "degraded",
-            Self::Failed => "failed",
-        }
-    }
-}
 
 /// The status of a server and its array. Counters begin with the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +21,9 @@ pub struct Status {
     pub scheme: String,
     /// Its health.
     pub health: Health,
+    /// The reasons why it is not clean, the worst first. Absent in the status of older servers.
+    #[serde(default)]
+    pub health_reasons: Vec<String>,
     /// Whether it takes no writes.
     pub read_only: bool,
     /// Nanoseconds since the server started.

@@ -12,8 +12,7 @@ use crate::latency::Latencies;
 use crate::monitor::Monitor;
 use crate::record::Recording;
 use crate::status::{
-    Errors, Health, LATENCY_EDGES_NS, Log, Member, Operations, Owner, Progress, Requests, Scrubbed, Status,
-    Stream,
+    Errors, LATENCY_EDGES_NS, Log, Member, Operations, Owner, Progress, Requests, Scrubbed, Status, Stream,
 };
 
 /// The shortest time over which a rate of a rebuild or scrub is measured.
@@ -197,11 +196,7 @@ impl Tally {
             left_seconds: pace.left_seconds(now, share),
         };
         let last_scrub = self.last_scrub(engine);
-        let at_risk = if monitor.is_any_at_risk(engine) { Health::Degrading } else { Health::Clean };
-        let health = health(engine, &found.members)
-            .max(apart_from_members(&found, last_scrub.as_ref()))
-            .max(at_risk)
-            .max(if monitor.has_damaged_superblocks(engine) { Health::Impaired } else { Health::Clean });
+        let verdict = monitor.verdict(engine, last_scrub.map_or(0, |scrubbed| scrubbed.lost));
         let members: Vec<Member> = found
             .members
             .iter()
@@ -241,7 +236,8 @@ impl Tally {
             name: surroundings.name,
             array: found.uuid.map_or_else(String::new, |uuid| uuid.to_string()),
             level: engine.array().scheme().geometry.level.to_string(),
-            health,
+            health: verdict.health,
+            health_reasons: verdict.reasons.iter().map(ToString::to_string).collect(),
             scheme: found.scheme,
             read_only: found.is_read_only,
             uptime_ns: now,
@@ -332,36 +328,6 @@ fn condition_of(state: MemberCondition) -> &'static str {
     }
 }
 
-/// The health of the worst parity group, as far as members determine it.
-fn health(engine: &Engine, members: &[stripewise_engine::MemberStatus]) -> Health {
-    let array = engine.array();
-    let parity = array.geometry().tolerance();
-    let mut failed = vec![0; array.scheme().geometry.groups.max(1) as usize];
-    let mut is_rebuilding = false;
-    for (member, status) in members.iter().enumerate() {
-        let group = array.geometry().group_of(member as u32);
-        // A member that is being rebuilt cannot be counted on yet.
-        failed[group as usize] += u32::from(status.state != MemberCondition::Active);
-        is_rebuilding |= status.state == MemberCondition::Rebuilding;
-    }
-    match failed.into_iter().max().unwrap_or(0) {
-        0 => Health::Clean,
-        worst if worst > parity => Health::Failed,
-        _ if is_rebuilding => Health::Rebuilding,
-        _ => Health::Degraded,
-    }
-}
-
-/// The health of an array with all members in service.
-fn apart_from_members(found: &stripewise_engine::Status, last_scrub: Option<&Scrubbed>) -> Health {
-    let is_impaired = found.is_full
-        || found.is_out_of_space
-        || found.rebuild_lost > 0
-        || found.scrub.metadata_damaged > found.scrub.metadata_repaired
-        || last_scrub.is_some_and(|scrubbed| scrubbed.lost > 0);
-    if is_impaired { Health::Impaired } else { Health::Clean }
-}
-
 fn operations(done: &[u64; Class::COUNT]) -> Vec<Operations> {
     let told = |class: Class| Operations { class: class.name().to_owned(), operations: done[class as usize] };
     Class::ALL.map(told).into()
@@ -369,34 +335,9 @@ fn operations(done: &[u64; Class::COUNT]) -> Vec<Operations> {
 
 #[cfg(test)]
 mod tests {
-    use stripewise_array::Scheme;
-    use stripewise_engine::Options;
-
     use super::*;
 
     const SECOND: Nanos = 1_000_000_000;
-
-    #[test]
-    fn want_of_space_and_loss_impair_an_array_whose_members_all_serve() {
-        let folder = tempfile::tempdir().unwrap();
-        let scheme = Scheme::from_toml("x", "name = \"x\"").unwrap();
-        let paths = ["a", "b", "c"].map(|name| folder.path().join(name));
-        let engine = Engine::create(&scheme, &paths, 1 << 20, Options::default()).unwrap();
-        let clean = engine.status();
-        assert_eq!(apart_from_members(&clean, Some(&Scrubbed::default())), Health::Clean);
-        let changes: [fn(&mut stripewise_engine::Status); 3] = [
-            |status| status.is_full = true,
-            |status| status.is_out_of_space = true,
-            |status| status.rebuild_lost = 1,
-        ];
-        for change in changes {
-            let mut status = clean.clone();
-            change(&mut status);
-            assert_eq!(apart_from_members(&status, None), Health::Impaired, "{status:?}");
-        }
-        let scrubbed = Scrubbed { lost: 1, ..Scrubbed::default() };
-        assert_eq!(apart_from_members(&clean, Some(&scrubbed)), Health::Impaired);
-    }
 
     #[test]
     fn the_time_left_follows_the_rate_of_late() {

@@ -8,7 +8,7 @@ use stripewise_core::memory::Memory;
 use stripewise_core::scheme::Scheme;
 use stripewise_exec::internal::Internal;
 
-use crate::array::Array;
+use crate::array::{Array, each};
 
 impl<M: Memory> Array<M> {
     /// Bytes that the array exports.
@@ -62,12 +62,19 @@ impl<M: Memory> Array<M> {
         self.exec.failed[member as usize]
     }
 
+    /// Whether `member` serves and lacks content: it is being rebuilt, or a rebuild could not recover all rows of it.
+    pub fn is_incomplete(&self, member: u16) -> bool {
+        let is_rebuilt = each!(self, placement => {
+            placement.membership().is_some_and(|members| members.is_rebuilt(member))
+        });
+        is_rebuilt && !self.is_failed(member)
+    }
+
     /// Whether all data can still be read without `member` too: whether the number of missing members of its group stays
     /// within what its parity tolerates. A member that is being rebuilt counts as missing.
     pub fn tolerates_loss_of(&self, member: u16) -> bool {
-        let rebuilt = self.rebuilding().map(|(member, ..)| u32::from(member));
         let is_missing = |&other: &u32| {
-            other == u32::from(member) || self.exec.failed[other as usize] || rebuilt == Some(other)
+            other == u32::from(member) || self.is_failed(other as u16) || self.is_incomplete(other as u16)
         };
         let group = self.exec.geometry.group_of(member.into());
         self.exec.geometry.group(group).filter(is_missing).count() <= self.exec.geometry.tolerance() as usize

@@ -260,6 +260,10 @@ impl<M: Memory> Placement<M> for InPlace {
         }
     }
 
+    fn charges(&self, id: u32, exec: &Executor<M>) -> bool {
+        self.charges_in_place(id, exec)
+    }
+
     #[inline]
     fn page_written(&mut self, id: u32, is_good: bool, exec: &mut Executor<M>) {
         self.shared_page_written(id, is_good, exec);

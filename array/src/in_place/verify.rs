@@ -1,6 +1,7 @@
 //! Content of rows against the table of checksums.
 
 use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
 use stripewise_core::format::crc32c;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, Outcome};
@@ -31,6 +32,13 @@ impl InPlace {
         let expected = journal.table.get(group, page - exec.geometry.first_page, position);
         let is_right = crc32c(exec.memory.bytes(exec.buffer_of(id, self))) == expected;
         if is_right { Outcome::Done } else { Outcome::Corrupt }
+    }
+
+    /// Whether content that operation `id` read, and that does not match its checksum, is an error of its member. What a
+    /// member that is being rebuilt has at or after the cursor is not: the rebuild reads it to see what it lacks.
+    pub(crate) fn charges_in_place<M: Memory>(&self, id: u32, exec: &Executor<M>) -> bool {
+        let Operation { member, page, .. } = exec.slots[id as usize].operation;
+        exec.has_bug(Bug::StaleCharged) || !self.is_stale_in_place(member, page, exec)
     }
 
     /// Whether the content that `plan` decoded has the expected checksums. If not, the requested content is lost: the plan

@@ -113,6 +113,10 @@ impl<M: Memory> Placement<M> for Log {
         self.verified_in_log(id, outcome, exec)
     }
 
+    fn charges(&self, id: u32, exec: &Executor<M>) -> bool {
+        self.charges_in_log(id, exec)
+    }
+
     fn tolerates_write_error(&mut self, plan: u32, member: u16, exec: &mut Executor<M>) -> bool {
         self.tolerates_write_error(plan, member, exec)
     }

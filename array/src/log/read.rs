@@ -138,6 +138,24 @@ impl Log {
         if checksum.is_none_or(is_right) { outcome } else { Outcome::Corrupt }
     }
 
+    /// Whether content that operation `id` read, and that does not match its checksum, is an error of its member. Neither
+    /// what the member lacks until it is rebuilt, nor the pages of a stripe without live chunks count: nothing reads them
+    /// again.
+    pub(crate) fn charges_in_log<M: Memory>(&self, id: u32, exec: &Executor<M>) -> bool {
+        if exec.has_bug(Bug::StaleCharged) {
+            return true;
+        }
+        let plan = exec.plan_of(id);
+        let Plan { row, purpose, trust, .. } = exec.plans[plan as usize];
+        let member = exec.slots[id as usize].operation.member;
+        let segment = self.segment_of(row) as usize;
+        let is_joining = self.durable.as_ref().is_some_and(|durable| {
+            durable.members.rebuilds.iter().any(|its| its.member == member && its.part.stale[segment])
+        });
+        let walks = matches!(purpose, Purpose::Rebuild | Purpose::Scrub) && trust != Trust::Asks;
+        !is_joining && (!walks || self.live_columns(plan, exec) != 0)
+    }
+
     /// Records the slots of the columns of a stripe, and the content that a walker knows of them.
     fn fill_homes<M: Memory>(
         &mut self,

@@ -180,7 +180,7 @@ impl Log {
     }
 
     /// The data columns of the stripe of `plan` that hold valid chunks.
-    fn live_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+    pub(crate) fn live_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
         let log = self;
         let homes = log.homes(plan);
         let is_live = |&column: &u32| log.is_home(log.column(plan, column).chunk, homes[column as usize]);

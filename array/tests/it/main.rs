@@ -2,6 +2,8 @@
 
 mod assembly;
 mod caches;
+#[cfg(debug_assertions)]
+mod charges;
 mod check_all;
 mod classes;
 mod corpus;

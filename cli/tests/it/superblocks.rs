@@ -101,7 +101,7 @@ fn status_shows_superblocks_that_were_zeroed_within_seconds_until_a_scrub_repair
         std::thread::sleep(Duration::from_secs(2));
         assert_eq!(status(&sandbox)["health"], "clean", "{scheme}");
         wipe(&sandbox, 1);
-        wait_for(&sandbox, "impaired");
+        wait_for(&sandbox, "degrading");
         let told = sandbox.run("status pool");
         assert_eq!(told.code, 1, "{told:?}");
         assert!(told.stdout.contains("SUPERBLOCK: 2 of 2 copies are damaged"), "{told:?}");

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use stripewise_array::Halt;
 use stripewise_array::format::{FailReason, Uuid};
+use stripewise_array::health::{ArrayState, Troubles};
 
 use super::Engine;
 use crate::backend::Backend;
 use crate::error::EngineError;
 use crate::incidents::Incident;
 use crate::member_io::Failure;
-use crate::troubles::Troubles;
 
 /// The state at the last comparison.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +38,13 @@ impl<B: Backend> Engine<B> {
     /// Incidents that were dropped because the queue was full.
     pub fn incidents_left_out(&self) -> u64 {
         self.member_io.incidents.left_out()
+    }
+
+    /// The state of the array, as far as its health depends on it.
+    pub fn state(&self) -> ArrayState {
+        let state = self.array.state();
+        let is_read_only = self.is_read_only || state.is_read_only;
+        ArrayState { is_out_of_space: self.member_io.is_out_of_space(), is_read_only, ..state }
     }
 
     /// Whether the array takes no writes.

@@ -119,7 +119,7 @@ impl<B: Backend> Engine<B> {
 
     /// Keeps `store` as a spare for the next member that fails.
     pub fn add_spare_of(&mut self, store: B::Member, pages: u32) {
-        self.spares.waiting.push_back((store, pages));
+        self.spares.add(store, pages);
         self.use_spares();
     }
 
@@ -159,22 +159,22 @@ impl<B: Backend> Engine<B> {
 
     /// Lets a spare replace a member that is out of service.
     pub(super) fn use_spares(&mut self) {
-        if self.spares.waiting.is_empty() || self.is_read_only {
+        if self.spares.count() == 0 || self.is_read_only {
             return;
         }
-        for member in 0..self.member_io.backend.count() {
-            let Some(&(_, pages)) = self.spares.waiting.front() else { return };
-            let uuid = Uuid([0; 16]);
-            let how = Rejoining::Replacement { uuid, pages };
-            if self.check_rejoin(member, how).is_err() {
-                continue;
-            }
-            let Some((store, pages)) = self.spares.waiting.pop_front() else { return };
+        let mut spares = std::mem::take(&mut self.spares);
+        let accepts = |engine: &Self, member, pages| {
+            engine.check_rejoin(member, Rejoining::Replacement { uuid: Uuid([0; 16]), pages }).is_ok()
+        };
+        while let Some((member, store, pages)) =
+            spares.next_for(&self.array.state(), |member, pages| accepts(self, member, pages))
+        {
             // The checks were made above; only random numbers may be missing.
             if self.put_new(member, store, pages, Incident::Replaced { member, is_spare: true }).is_err() {
-                return;
+                break;
             }
         }
+        self.spares = spares;
     }
 }
 

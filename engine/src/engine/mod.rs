@@ -9,13 +9,13 @@ mod options;
 mod pace;
 mod rate;
 mod rules;
-mod spares;
 mod status;
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use stripewise_array::format::{Owner, Superblock};
+use stripewise_array::health::Spares;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
     Array, HostRequest, PlanView, RecoveryReport, RequestKind, SECTOR_BYTES, SubmitError, Timing,
@@ -35,7 +35,6 @@ use crate::ways::Files;
 use edges::Edges;
 use known::Known;
 use rate::Pace;
-use spares::Spares;
 
 pub use options::{IoMode, Options};
 pub use rate::Rate;
@@ -244,10 +243,12 @@ impl<B: Backend> Engine<B> {
         let mut is_anything = false;
         let mut now = self.clock.now();
         for _ in 0..B::BATCH {
+            self.member_io.now = now;
             let Some(over) = self.member_io.take(self.array.memory()) else { break };
             let took_ns = self.clock.tick(over.took_ns);
             if self.clock.is_counted() || !self.member_io.backend.is_over_before_taken() {
                 now = self.clock.now();
+                self.member_io.now = now;
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
             let MemberCompletion { id, member, outcome, .. } = over;
@@ -333,8 +334,7 @@ impl<B: Backend> Engine<B> {
     /// changed.
     fn tell_of_space(&mut self) -> bool {
         if self.member_io.is_out_of_space() {
-            let rebuilt = self.array.rebuilding().map(|(member, ..)| member);
-            let is_gone = |&member: &u16| self.array.is_failed(member) || rebuilt == Some(member);
+            let is_gone = |&member: &u16| self.array.is_failed(member) || self.array.is_incomplete(member);
             self.member_io.note_gone(bits((0..self.member_io.backend.count()).filter(is_gone)));
         }
         let is_out_of_space = self.member_io.is_out_of_space_beyond_parity();

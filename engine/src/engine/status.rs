@@ -172,8 +172,7 @@ impl<B: Backend> Engine<B> {
     }
 
     fn status_of(&self, member: u16) -> MemberStatus {
-        let is_rebuilt = self.array.rebuilding().is_some_and(|(other, ..)| other == member);
-        let state = match (self.array.is_failed(member), is_rebuilt) {
+        let state = match (self.array.is_failed(member), self.array.is_incomplete(member)) {
             (true, _) => MemberCondition::Failed,
             (false, true) => MemberCondition::Rebuilding,
             (false, false) => MemberCondition::Active,

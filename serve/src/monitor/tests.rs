@@ -1,10 +1,12 @@
 //! Members that degrade, over real files that are truncated while the array runs.
 
 use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use stripewise_array::health::{Health, Reason};
 use stripewise_array::{Reconstructed, Reconstruction, Scheme};
-use stripewise_engine::Options;
+use stripewise_engine::{MemberFile, Options};
 use tempfile::TempDir;
 
 use super::*;
@@ -24,8 +26,17 @@ struct Bench {
 impl Bench {
     /// A RAID of this level over members of 64 MiB.
     fn new(level: &str, members: u64, parity: u64, error_limit: Option<u64>) -> Self {
+        Self::of("", (level, members, parity), error_limit)
+    }
+
+    /// The same with metadata.
+    fn kept(level: &str, members: u64, parity: u64) -> Self {
+        Self::of("metadata = \"on\"\n", (level, members, parity), Some(20))
+    }
+
+    fn of(head: &str, (level, members, parity): (&str, u64, u64), error_limit: Option<u64>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let text = format!("name = \"x\"\n[geometry]\nlevel = \"{level}\"");
+        let text = format!("name = \"x\"\n{head}[geometry]\nlevel = \"{level}\"");
         let scheme = Scheme::from_toml("x", &text).unwrap();
         let paths: Vec<PathBuf> = (0..members).map(|number| folder.path().join(number.to_string())).collect();
         // So that on a machine that stalls no read avoids a member.
@@ -52,8 +63,39 @@ impl Bench {
         while self.engine.step() {}
     }
 
+    /// Writes a row in each of the first MiBs of all members.
+    fn write_rows(&mut self, mibs: u64, value: u8) {
+        let row = 4096 * self.data;
+        for mib in 0..mibs {
+            self.engine.write(mib * MIB / 4096 * row, &vec![value; row as usize]).unwrap();
+        }
+        self.engine.flush().unwrap();
+    }
+
+    /// Changes a page of a member in each of these MiBs.
+    fn rot(&self, member: u16, mibs: std::ops::Range<u64>) {
+        let path = self.folder.path().join(member.to_string());
+        let file = OpenOptions::new().write(true).open(path).unwrap();
+        mibs.for_each(|mib| file.write_all_at(&[0xdb; 4096], mib * MIB).unwrap());
+    }
+
+    fn finish(&mut self, second: Nanos) {
+        while self.engine.step() {}
+        self.monitor.look(second * SECOND, &mut self.engine, 0);
+    }
+
+    fn health(&self) -> Health {
+        self.monitor.verdict(&self.engine, 0).health
+    }
+
     fn fails(&self, member: u16) -> Option<String> {
         self.engine.failure(member).unwrap().map(ToString::to_string)
+    }
+
+    /// Whether a member may be lost soon, as the health of the array tells.
+    fn is_at_risk(&self) -> bool {
+        let reasons = self.monitor.verdict(&self.engine, 0).reasons;
+        reasons.iter().any(|reason| reason.health() == Health::Degrading)
     }
 
     /// The reported events, after the server has ended.
@@ -103,7 +145,7 @@ fn many_errors_in_one_place_degrade_a_member_and_do_not_fail_it() {
         row += 1;
     }
     bench.monitor.look(0, &mut bench.engine, 0);
-    assert!(bench.monitor.is_any_at_risk(&bench.engine));
+    assert!(bench.is_at_risk());
     assert_eq!((bench.monitor.checkup(0, 0).recent.read, bench.fails(0)), (593, None));
     let told = bench.told();
     assert!(
@@ -149,7 +191,72 @@ fn without_a_limit_no_member_is_failed() {
     bench.cut(0);
     bench.read_rows(60);
     bench.monitor.look(0, &mut bench.engine, 0);
-    assert!(bench.fails(0).is_none() && bench.monitor.is_any_at_risk(&bench.engine));
+    assert!(bench.fails(0).is_none() && bench.is_at_risk());
+}
+
+/// In the audit's case both were failed within three seconds, and the array was without redundancy.
+#[test]
+fn members_that_return_in_place_are_not_failed_for_the_rows_that_they_lack() {
+    let mut bench = Bench::kept("raid6", 6, 2);
+    bench.write_rows(60, 1);
+    [1, 3].into_iter().for_each(|member| bench.engine.fail(member).unwrap());
+    bench.write_rows(60, 2);
+    bench.finish(1);
+    assert_eq!(bench.health(), Health::Degraded);
+    for member in [1, 3] {
+        let file = MemberFile::open(&bench.folder.path().join(member.to_string()), 4096).unwrap();
+        bench.engine.rejoin(member, file).unwrap();
+        // Hosts read and write meanwhile.
+        bench.read_rows(60);
+        bench.write_rows(60, 3 + member as u8);
+        bench.finish(2 + Nanos::from(member));
+    }
+    assert_eq!((bench.fails(1), bench.fails(3)), (None, None));
+    let errors = [0, 1, 2, 3, 4, 5].map(|member| bench.engine.troubles(member).errors());
+    assert_eq!((errors, bench.health()), ([0; 6], Health::Clean));
+    bench.engine.scrub();
+    bench.finish(10);
+    assert_eq!((bench.engine.status().scrub.bad, bench.health()), (0, Health::Clean), "they are whole");
+}
+
+/// In the audit's case member 0 was failed, and pages of member 1 were lost.
+#[test]
+fn rot_in_different_stripes_of_two_members_is_repaired_and_fails_neither() {
+    let mut bench = Bench::kept("raid5", 5, 1);
+    bench.write_rows(60, 1);
+    bench.rot(0, 16..46);
+    bench.rot(1, 50..55);
+    bench.engine.scrub();
+    // It looks after every step, as a server may.
+    let mut second = 0;
+    while bench.engine.step() {
+        second += 1;
+        bench.monitor.look(second * SECOND, &mut bench.engine, 0);
+    }
+    bench.finish(second + 2);
+    let scrub = bench.engine.status().scrub;
+    assert_eq!((scrub.bad, scrub.repaired, scrub.lost), (35, 35, 0));
+    assert_eq!((bench.fails(0), bench.fails(1)), (None, None));
+    let mismatches = [0, 1, 2, 3, 4].map(|member| bench.engine.troubles(member).mismatches);
+    assert_eq!(mismatches, [30, 5, 0, 0, 0]);
+    let reasons = bench.monitor.verdict(&bench.engine, 0).reasons;
+    assert_eq!(reasons, [Reason::MemberErrors(0)], "the array is not clean");
+    assert!(decisions(&bench.told()).is_empty());
+}
+
+#[test]
+fn a_member_beyond_the_limit_stays_while_another_one_may_have_bad_pages() {
+    let mut bench = Bench::new("raid5", 3, 1, Some(20));
+    // Fewer errors than make a member degrading.
+    bench.cut(1);
+    bench.read_rows(4);
+    bench.cut(0);
+    bench.read_rows(60);
+    bench.monitor.look(0, &mut bench.engine, 0);
+    assert_eq!(bench.fails(0), None);
+    bench.monitor.look(3 * 3600 * SECOND, &mut bench.engine, 0);
+    let why = "member 1 had bad reads of late too";
+    assert_eq!(decisions(&bench.told()), [(0, Some(why.to_owned()))]);
 }
 
 /// Kinds and, where events have one, members.
@@ -237,7 +344,8 @@ fn findings_of_a_member_are_reported_and_void_when_another_has_its_place() {
     for what in notices {
         let is_damaged = what == Noticed::Superblocks(2);
         bench.monitor.notice(Notice { number: 1, generation, what }, &bench.engine);
-        assert_eq!(bench.monitor.has_damaged_superblocks(&bench.engine), is_damaged);
+        let reasons = bench.monitor.verdict(&bench.engine, 0).reasons;
+        assert_eq!(reasons.contains(&Reason::MemberSuperblocks(1)), is_damaged);
     }
     bench.monitor.welcome(1, &bench.engine);
     let late = Notice { number: 1, generation, what: Noticed::Smart(Some(false)) };
@@ -254,9 +362,9 @@ fn a_member_whose_errors_are_long_ago_has_recovered() {
     bench.cut(0);
     bench.read_rows(60);
     bench.monitor.look(0, &mut bench.engine, 0);
-    assert!(bench.monitor.is_any_at_risk(&bench.engine));
+    assert!(bench.is_at_risk());
     bench.monitor.look(100 * 3600 * SECOND, &mut bench.engine, 0);
-    assert!(!bench.monitor.is_any_at_risk(&bench.engine));
+    assert!(!bench.is_at_risk());
     let told = kinds(&bench.told());
     assert!(told.contains(&("member-recovered".to_owned(), Some(0))), "{told:?}");
 }

@@ -94,6 +94,8 @@ pub(crate) struct World {
     /// Every write to a member, and every flush of one (page `u32::MAX`), in order.
     log: Vec<(u16, u32)>,
     pre_reads: u64,
+    /// Mismatches that the controller charged, by member.
+    charged: Vec<u64>,
 }
 
 impl MemberLoad for World {}
@@ -137,6 +139,10 @@ impl Driver<PageMemory> for World {
 
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {
         self.over.insert(acknowledgement.tag, (acknowledgement.failed, payload));
+    }
+
+    fn mismatched(&mut self, member: u16, _: u32) {
+        self.charged[usize::from(member)] += 1;
     }
 }
 
@@ -267,6 +273,7 @@ impl Host {
             timers: Vec::new(),
             log: Vec::new(),
             pre_reads: 0,
+            charged: vec![0; members.count as usize],
         };
         Self { array, opened, world, scheme, members, now: 0, tag: 0 }
     }
@@ -282,6 +289,11 @@ impl Host {
     }
 
     /// Pre-reads since the array was assembled.
+    /// Mismatches that were charged to each member.
+    pub(crate) fn charged(&self) -> &[u64] {
+        &self.world.charged
+    }
+
     pub(crate) fn pre_reads(&self) -> u64 {
         self.world.pre_reads
     }

@@ -1,0 +1,84 @@
+//! The state of an array, as far as its health depends on it: one snapshot, taken from the getters of the array.
+
+use stripewise_core::format::MemberState;
+use stripewise_core::memory::Memory;
+
+use crate::Array;
+
+/// A member in the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberStanding {
+    /// Whether it serves.
+    pub state: MemberState,
+    /// Its parity group.
+    pub group: u32,
+}
+
+/// The state of an array.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArrayState {
+    /// Its members, in order.
+    pub members: Vec<MemberStanding>,
+    /// The number of lost members that the parity of a group tolerates.
+    pub tolerance: u32,
+    /// Whether nothing is written to its members.
+    pub is_read_only: bool,
+    /// Whether the rebuild is halted.
+    pub is_rebuild_halted: bool,
+    /// Stripes or rows with data that the last rebuild could not recover.
+    pub rebuild_lost: u64,
+    /// Chunks that cannot be read, as the current or the last scrub found.
+    pub scrub_lost: u64,
+    /// Copies of metadata that a scrub found damaged and has not repaired.
+    pub metadata_damaged: u64,
+    /// Whether a log has no space, and no work in flight that could free some.
+    pub is_full: bool,
+    /// Whether members are out of space. Their driver knows.
+    pub is_out_of_space: bool,
+}
+
+impl ArrayState {
+    /// The members of `group`, with their numbers.
+    pub(super) fn group(&self, group: u32) -> impl Iterator<Item = (u16, MemberState)> + Clone {
+        let members = (0..).zip(&self.members);
+        members
+            .filter(move |(_, member)| member.group == group)
+            .map(|(number, member)| (number, member.state))
+    }
+
+    /// Number of members of `group` that cannot be counted on: those out of service, and those being rebuilt.
+    pub(super) fn missing(&self, group: u32) -> u32 {
+        self.group(group).filter(|(_, state)| *state != MemberState::Active).count() as u32
+    }
+
+    /// Whether `member` serves, in part or in full.
+    pub(super) fn serves(&self, member: u16) -> bool {
+        self.members[usize::from(member)].state != MemberState::Failed
+    }
+}
+
+impl<M: Memory> Array<M> {
+    /// The state of the array. Whether members are out of space is left to its driver.
+    pub fn state(&self) -> ArrayState {
+        let standing = |member: u16| MemberStanding {
+            state: match self.is_failed(member) {
+                true => MemberState::Failed,
+                false if self.is_incomplete(member) => MemberState::Rebuilding,
+                false => MemberState::Active,
+            },
+            group: self.geometry().group_of(member.into()),
+        };
+        let (scrubbed, _) = self.scrub_counts();
+        ArrayState {
+            members: (0..self.members() as u16).map(standing).collect(),
+            tolerance: self.geometry().tolerance(),
+            is_read_only: self.exec.read_only,
+            is_rebuild_halted: self.rebuild_halted().is_some(),
+            rebuild_lost: self.rebuild_lost(),
+            scrub_lost: scrubbed.lost,
+            metadata_damaged: scrubbed.metadata_damaged.saturating_sub(scrubbed.metadata_repaired),
+            is_full: self.is_full(),
+            is_out_of_space: false,
+        }
+    }
+}
