@@ -1,12 +1,13 @@
 """Clusters for studies, by Dask `distributed`, from the tables `[on.NAME]` of a study file, as a command::
 
-    python -m stripewise.cluster run study.toml --on slurm
+    python -P -m stripewise.cluster run study.toml --on slurm
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from typing import Any
 from . import SOURCES, __version__
 from .driving import Computing, Executing, line_of, shown_counts
 from .errors import RunError, SettingError, StripewiseError
+from .hosts import cluster as hosts_of
+from .secured import HEALTH, LOOPBACK, WITHOUT_PAGES, WORKERS, answer_to_loopback, certificate
 from .study_file import BATCH_S, Study
 
 REMEDY = "pip install 'stripewise[study]'"
@@ -92,32 +95,42 @@ def place(name: str, table: Mapping[str, Any]) -> Iterator[Place]:
         raise SettingError(f"[on.{name}]: no kind of place is called {kind!r}; known: {', '.join(kinds)}")
     dask = _import("dask")
     distributed = _import("distributed")
-    with dask.config.set(SETTINGS):
-        cluster, keep = kinds[kind](name, {key: value for key, value in table.items() if key != "kind"})
+    with dask.config.set({**SETTINGS, **WORKERS}):
+        security = certificate()
+        cluster, keep = kinds[kind](name, {key: value for key, value in table.items() if key != "kind"}, security)
         try:
-            with distributed.Client(cluster) as client:
+            with distributed.Client(cluster, security=security) as client:
                 yield Place(client, keep)
         finally:
             # What remains ends with its scheduler.
             with contextlib.suppress(Exception):
                 cluster.close(timeout=30)
+            # Files of dask-jobqueue, which it removes when nothing refers to the cluster any more.
+            for name in ("ca_file", "cert", "key"):
+                if (file := getattr(cluster, f"_job_{name}", None)) is not None:
+                    file.close()
 
 
-def _local(name: str, table: Mapping[str, Any]) -> tuple[Any, None]:
+def _local(name: str, table: Mapping[str, Any], security: Any) -> tuple[Any, None]:
     _only(table, name, ("workers",))
     distributed = _import("distributed")
     workers = _whole(table, name, "workers", os.cpu_count() or 1)
-    # The scheduler's own page is at a port that is free.
     cluster = distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=LOOPBACK,
+        memory_limit=0,
+        security=security,
     )
+    answer_to_loopback(cluster.scheduler)
     return cluster, None
 
 
-def _ssh(name: str, table: Mapping[str, Any]) -> tuple[Any, None]:
+def _ssh(name: str, table: Mapping[str, Any], security: Any) -> tuple[Any, None]:
     _only(table, name, ("hosts", "workers_per_host", "python", "port", "username", "keys", "known_hosts"))
     _import("asyncssh")
-    distributed = _import("distributed")
+    _import("distributed")
     hosts = table.get("hosts")
     if not isinstance(hosts, list) or not hosts or not all(isinstance(host, str) for host in hosts):
         raise SettingError(f"[on.{name}]: hosts is {hosts!r}; give a list, as in hosts = [\"a\", \"b\"]")
@@ -128,18 +141,12 @@ def _ssh(name: str, table: Mapping[str, Any]) -> tuple[Any, None]:
     if "known_hosts" in table:
         options["known_hosts"] = None if table["known_hosts"] is False else table["known_hosts"]
     per_host = _whole(table, name, "workers_per_host", os.cpu_count() or 1)
-    cluster = distributed.SSHCluster(
-        # The scheduler is on the first host too.
-        [hosts[0], *hosts],
-        connect_options=options,
-        worker_options={"nthreads": 1, "n_workers": per_host, "memory_limit": 0, "death_timeout": 60},
-        scheduler_options={"port": 0, "dashboard": False},
-        remote_python=table.get("python", sys.executable),
-    )
+    python = str(table.get("python", sys.executable))
+    cluster = hosts_of(hosts, options, per_host, python, security, {**SETTINGS, **WITHOUT_PAGES})
     return cluster, None
 
 
-def _slurm(name: str, table: Mapping[str, Any]) -> tuple[Any, Callable[[], object]]:
+def _slurm(name: str, table: Mapping[str, Any], security: Any) -> tuple[Any, Callable[[], object]]:
     known = ("queue", "jobs", "cores", "memory", "walltime", "python", "interface", "lines", "prologue", "folder")
     _only(table, name, known)
     jobqueue = _import("dask_jobqueue")
@@ -148,24 +155,45 @@ def _slurm(name: str, table: Mapping[str, Any]) -> tuple[Any, Callable[[], objec
     lifetime = max(seconds_of(walltime, name) - 300, seconds_of(walltime, name) // 2)
     stagger = min(120, lifetime // 10)
     logs = Path(table.get("folder", "slurm-logs"))
+    python = table.get("python", sys.executable)
+    keys = _own_folder(logs, name)
     cluster = jobqueue.SLURMCluster(
         queue=table.get("queue"),
         cores=cores,
         processes=cores,
         memory=table.get("memory", "4GB"),
         walltime=walltime,
-        python=table.get("python", sys.executable),
+        # Not the folder in which the job runs, but the packages of the interpreter.
+        python=f"{python} -P",
         interface=table.get("interface"),
         job_extra_directives=list(table.get("lines", [])),
-        job_script_prologue=list(table.get("prologue", [])),
+        job_script_prologue=[f"export DASK_DISTRIBUTED__WORKER__HTTP__ROUTES='{json.dumps(HEALTH)}'", *table.get("prologue", [])],
+        security=security,
+        # Files that only this user reads; jobs are given their names.
+        shared_temp_directory=os.fspath(keys),
         log_directory=os.fspath(logs),
         # Workers end by themselves before Slurm ends them, not all at a time.
-        worker_extra_args=["--lifetime", f"{lifetime}s", "--lifetime-stagger", f"{stagger}s"],
+        worker_extra_args=[
+            "--lifetime", f"{lifetime}s", "--lifetime-stagger", f"{stagger}s", "--dashboard-address", LOOPBACK,
+        ],
         death_timeout=120,
-        scheduler_options={"dashboard_address": ":0"},
+        scheduler_options={"dashboard_address": LOOPBACK},
     )
+    answer_to_loopback(cluster.scheduler)
     cluster.scale(jobs=jobs)
     return cluster, Again(cluster, jobs, logs)
+
+
+def _own_folder(folder: Path, name: str) -> Path:
+    """The folder, made if it is not there. The keys of a cluster are safe in it: nobody else may put files into it."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = folder.stat()
+    if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise SettingError(
+            f"[on.{name}]: others may write to {folder}, in which the keys of the cluster are put: chmod go-w {folder}, or "
+            "give a folder of your own, as in folder = \"slurm-logs\""
+        )
+    return folder.resolve()
 
 
 class Again:
@@ -227,21 +255,21 @@ def seconds_of(walltime: str, name: str) -> int:
         raise SettingError(f"[on.{name}]: walltime is {walltime!r}; write it as in 4:00:00") from None
 
 
-def _kubernetes(name: str, table: Mapping[str, Any]) -> tuple[Any, None]:
+def _kubernetes(name: str, table: Mapping[str, Any], security: Any) -> tuple[Any, None]:
     _only(table, name, ("image", "workers", "namespace", "resources"))
     if "image" not in table:
         raise SettingError(f"[on.{name}]: image is missing: a container image with this build of stripewise")
-    operator = _import("dask_kubernetes.operator", "pip install dask-kubernetes")
-    options = {key: table[key] for key in ("namespace", "resources") if key in table}
-    cluster = operator.KubeCluster(
-        name="stripewise",
-        image=table["image"],
-        n_workers=_whole(table, name, "workers", 1),
-        # The limit of the pod counts, as at the other places.
-        worker_command=["dask-worker", "--nthreads", "1", "--memory-limit", "0"],
-        **options,
+    _import("dask_kubernetes.operator", "pip install dask-kubernetes")
+    from . import pods
+
+    made = pods.cluster(
+        image=str(table["image"]),
+        workers=_whole(table, name, "workers", 1),
+        namespace=table.get("namespace"),
+        resources=table.get("resources"),
+        security=security,
     )
-    return cluster, None
+    return made, None
 
 
 class _Kept(Computing):
@@ -273,7 +301,7 @@ def run(study: Study, on: str | None, *, jobs: int | None, limit: int | None, ba
         else:
             up = stack.enter_context(place(on, places.get(on, {})))
             engine = _Kept(up)
-            if not quiet:
+            if not quiet and up.client.dashboard_link:
                 print(f"dashboard {up.client.dashboard_link}", file=sys.stderr)
         if is_search:
             if limit is not None:
@@ -301,7 +329,7 @@ def run(study: Study, on: str | None, *, jobs: int | None, limit: int | None, ba
 
 def main(arguments: list[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m stripewise.cluster", description="Runs studies on clusters.")
+    parser = argparse.ArgumentParser(prog="python -P -m stripewise.cluster", description="Runs studies on clusters.")
     actions = parser.add_subparsers(dest="action", required=True)
     running = actions.add_parser("run", help="make the runs of a study that its store lacks, or its search")
     running.add_argument("file")

@@ -1,6 +1,7 @@
 """Studies by SSH over the loopback interface, and by a Slurm of this machine. Skipped where the servers are not installed
 (Debian: `apt-get install openssh-server slurm-wlm munge`); `make test-slurm` runs them."""
 
+import base64
 import getpass
 import inspect
 import os
@@ -18,8 +19,9 @@ import pytest
 import stripewise
 from test_study import BATCH, RUNS, TEXT
 
-pytest.importorskip("distributed")
-from stripewise import cluster  # noqa: E402
+distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+from stripewise import cluster, pods  # noqa: E402
 
 SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
@@ -102,51 +104,102 @@ resources = { limits = { cpu = "1", memory = "2Gi" } }
 """
 
 
-def test_kubernetes_is_asked_for_the_cluster_of_the_file_and_runs_on_its_workers(tmp_path, expected, monkeypatch):
-    """A stand-in for the operator, since no cluster is here: it notes what it is asked for, and has workers of this machine."""
-    import distributed
+def make_cluster_spec(name, image, n_workers, resources, env):
+    """As much of the operator's function as the test below it compares with the real one."""
+    pairs = [{"name": key, "value": value} for key, value in env.items()]
 
-    asked = []
+    def part(container):
+        return {"spec": {"containers": [{"name": container, "image": image, "env": pairs, "resources": resources}]}}
 
-    def cluster_of(**options):
-        asked.append(options)
-        count = options["n_workers"]
-        return distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0", memory_limit=0)
+    worker = {"replicas": n_workers, **part("worker")}
+    return {"metadata": {"name": name}, "spec": {"worker": worker, "scheduler": part("scheduler")}}
 
-    monkeypatch.setitem(sys.modules, "dask_kubernetes", types.ModuleType("dask_kubernetes"))
-    operator = types.ModuleType("dask_kubernetes.operator")
-    operator.KubeCluster = cluster_of
-    monkeypatch.setitem(sys.modules, "dask_kubernetes.operator", operator)
+
+@pytest.fixture
+def kubernetes(tmp_path, monkeypatch):
+    """A stand-in for the operator and the API of Kubernetes, since no cluster is here: it keeps secrets, and a cluster has
+    workers of this machine, whose keys are those of the secret that its pods mount."""
+    from distributed.core import rpc
+
+    kept, asked = {}, []
+
+    class Secret:
+        def __init__(self, resource, namespace=None):
+            self.resource, self.namespace = resource, namespace
+
+        def create(self):
+            kept[self.resource["metadata"]["name"]] = self
+
+        def delete(self):
+            del kept[self.resource["metadata"]["name"]]
+
+    class KubeCluster(distributed.LocalCluster):
+        def __init__(self, custom_cluster_spec, namespace, create_mode):
+            asked.append((custom_cluster_spec, namespace, create_mode))
+            (volume,) = custom_cluster_spec["spec"]["worker"]["spec"]["volumes"]
+            secret = kept[volume["secret"]["secretName"]]
+            assert secret.namespace == namespace
+            for name, value in secret.resource["data"].items():
+                (tmp_path / name).write_bytes(base64.b64decode(value))
+            (container,) = custom_cluster_spec["spec"]["worker"]["spec"]["containers"]
+            told = {pair["name"]: pair["value"].replace(pods.FOLDER, str(tmp_path)) for pair in container["env"]}
+            with dask.config.set(dask.config.merge(dask.config.config, dask.config.collect_env(told))):
+                # As the pods: from files, without what this process knows. The cluster itself is a client here.
+                own = {f"tls_client_{part}": str(tmp_path / f"worker.{part}") for part in ("cert", "key")}
+                super().__init__(n_workers=custom_cluster_spec["spec"]["worker"]["replicas"], threads_per_worker=1,
+                                 security=distributed.Security(**own), memory_limit=0, dashboard_address="127.0.0.1:0")
+
+    modules = {
+        "dask_kubernetes": {},
+        "dask_kubernetes.operator": {},
+        "dask_kubernetes.operator.kubecluster": {},
+        "dask_kubernetes.operator.kubecluster.kubecluster": {
+            "KubeCluster": KubeCluster, "make_cluster_spec": make_cluster_spec, "rpc": rpc,
+            "CreateMode": types.SimpleNamespace(CREATE_ONLY="only new ones"),
+        },
+        "dask_kubernetes.operator.networking": {"rpc": rpc},
+        "kr8s": {},
+        "kr8s.objects": {"Secret": Secret},
+    }
+    for name, members in modules.items():
+        module = types.ModuleType(name)
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, name, module)
+    return kept, asked
+
+
+def test_kubernetes_is_asked_for_the_cluster_of_the_file_and_runs_on_its_workers(tmp_path, expected, kubernetes):
+    kept, asked = kubernetes
     path = tmp_path / "study.toml"
     path.write_text(TEXT + KUBERNETES)
     assert cluster.main(["run", str(path), "--on", "kubernetes", "--quiet", "--batch-seconds", str(BATCH)]) == 0
     assert stripewise.study(path).digests() == expected
-    assert asked == [
-        {
-            "name": "stripewise",
-            "image": "registry/stripewise:1",
-            "n_workers": 2,
-            "namespace": "lab",
-            "resources": {"limits": {"cpu": "1", "memory": "2Gi"}},
-            "worker_command": ["dask-worker", "--nthreads", "1", "--memory-limit", "0"],
-        }
-    ]
+    ((spec, namespace, mode),) = asked
+    assert spec["metadata"]["name"].startswith("stripewise-") and namespace == "lab" and mode == "only new ones"
+    (container,) = spec["spec"]["worker"]["spec"]["containers"]
+    assert container["image"] == "registry/stripewise:1" and spec["spec"]["worker"]["replicas"] == 2
+    assert container["resources"] == {"limits": {"cpu": "1", "memory": "2Gi"}}
+    assert kept == {}, "the keys end with the cluster"
 
 
-def test_dask_kubernetes_makes_pods_of_one_run_each_of_the_configuration(monkeypatch):
-    operator = pytest.importorskip("dask_kubernetes.operator")
-    asked = {}
-    monkeypatch.setattr(operator, "KubeCluster", lambda **options: asked.update(options))
-    table = {key: value for key, value in tomllib.loads(KUBERNETES)["on"]["kubernetes"].items()}
-    cluster._kubernetes("kubernetes", table)
-    monkeypatch.undo()
-    inspect.signature(operator.KubeCluster).bind(**asked)
-    asked.pop("namespace")
-    worker = operator.make_cluster_spec(**asked)["spec"]["worker"]
+def test_dask_kubernetes_makes_pods_of_one_run_each_of_the_configuration_with_the_keys():
+    operator = pytest.importorskip("dask_kubernetes.operator.kubecluster.kubecluster")
+    table = tomllib.loads(KUBERNETES)["on"]["kubernetes"]
+    spec = pods.spec("stripewise-1", table["image"], table["workers"], table["resources"])
+    inspect.signature(operator.KubeCluster).bind(custom_cluster_spec=spec, namespace="lab", create_mode=None)
+    worker, scheduler = spec["spec"]["worker"], spec["spec"]["scheduler"]
     (container,) = worker["spec"]["containers"]
     assert worker["replicas"] == 2 and container["image"] == "registry/stripewise:1"
-    assert container["args"][:5] == ["dask-worker", "--nthreads", "1", "--memory-limit", "0"]
+    assert container["args"][:2] == ["dask-worker", "tls://stripewise-1-scheduler:8786"]
     assert container["resources"] == {"limits": {"cpu": "1", "memory": "2Gi"}}
+    for part in (worker, scheduler):
+        (container,) = part["spec"]["containers"]
+        told = {pair["name"]: pair["value"] for pair in container["env"]}
+        assert told["DASK_DISTRIBUTED__COMM__TLS__CA_FILE"] == f"{pods.FOLDER}/ca-file"
+        assert told["DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"] == "True"
+        assert "tls" in container["args"] and "--no-dashboard" in container["args"]
+        assert container["volumeMounts"][0]["mountPath"] == pods.FOLDER
+        assert part["spec"]["volumes"] == [{"name": "keys", "secret": {"secretName": "stripewise-1"}}]
 
 
 def test_a_place_in_kubernetes_names_its_image(tmp_path, capsys):
