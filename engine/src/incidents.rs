@@ -68,8 +68,10 @@ pub enum Incident {
         pages: u64,
         /// Of those: unreadable, or with a wrong checksum.
         bad: u64,
-        /// Pages repaired.
+        /// Of those: pages whose content is readable again.
         repaired: u64,
+        /// Of those: pages that nothing depends on any more.
+        obsolete: u64,
         /// Damage that could not be repaired.
         lost: u64,
         /// Copies of metadata that were damaged.

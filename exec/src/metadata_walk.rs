@@ -12,8 +12,11 @@ pub struct ScrubCounts {
     pub pages: u64,
     /// Of those: pages that were unreadable or did not match their checksum.
     pub bad: u64,
-    /// Stripes that were moved because a column was bad, and rewritten copies of summaries; in place: pages.
+    /// Of the bad pages: those whose content is readable again, because it was written again or elsewhere.
     pub repaired: u64,
+    /// Of the bad pages: those that nothing depends on any more, because their stripe was moved, and that hold no content of
+    /// hosts that counts. The rest of the bad pages stays as it is: its content is lost, or the array is read-only.
+    pub obsolete: u64,
     /// Host chunks that cannot be read: more of their stripe, or row in place, is gone than parity tolerates.
     pub lost: u64,
     /// Copies of metadata outside of segments and rows (superblocks, checkpoints, commit records, redo records, the table of

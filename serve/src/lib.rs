@@ -45,7 +45,9 @@ pub use listen::Address;
 pub use record::Recording;
 pub use server::Server;
 pub use settings::Settings;
-pub use status::{Errors, LATENCY_EDGES_NS, Log, Member, Operations, Progress, Requests, Scrubbed, Status};
+pub use status::{
+    Errors, LATENCY_EDGES_NS, Log, Member, Operations, Progress, Requests, Scrubbed, Status, findings,
+};
 pub use stripewise_array::health::{ERROR_LIMIT, Health};
 
 /// The environment variable that marks the background server of `stripewise serve --detach`. Programs that a server

@@ -147,7 +147,13 @@ fn queues_and_repairs(status: &Status, to: &mut DescriptorEncoder<'_>) -> fmt::R
     let complete = "1 if the last scrub read everything, 0 if it was ended before";
     gauge(to, "scrub_complete", complete, f64::from(u8::from(scrubbed.complete)))?;
     gauge(to, "scrub_damaged_pages", "Damaged pages that the last scrub found", scrubbed.damaged as f64)?;
-    gauge(to, "scrub_repaired_chunks", "Damages that the last scrub repaired", scrubbed.repaired as f64)?;
+    gauge(
+        to,
+        "scrub_repaired_chunks",
+        "Damaged pages that the last scrub repaired",
+        scrubbed.repaired as f64,
+    )?;
+    gauge(to, "scrub_obsolete_pages", "Damaged pages that nothing depends on", scrubbed.obsolete as f64)?;
     gauge(to, "scrub_lost_chunks", "Chunks of which reads fail", scrubbed.lost as f64)?;
     let (damaged, repaired) = (scrubbed.metadata_damaged as f64, scrubbed.metadata_repaired as f64);
     gauge(to, "scrub_damaged_metadata", "Damaged copies of metadata that the last scrub found", damaged)?;

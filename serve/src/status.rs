@@ -178,9 +178,12 @@ pub struct Scrubbed {
     pub read_bytes: u64,
     /// Pages that could not be read, or did not match their checksum.
     pub damaged: u64,
-    /// Damage that was repaired.
+    /// Of those: pages whose content is readable again, because it was written again or elsewhere.
     pub repaired: u64,
-    /// Damage that could not be repaired.
+    /// Of those: pages that nothing depends on any more. The rest of the damaged pages stays as it is.
+    #[serde(default)]
+    pub obsolete: u64,
+    /// Chunks of hosts that cannot be read.
     pub lost: u64,
     /// Copies of metadata that could not be read or had wrong content: superblocks, checkpoints, commit records,
     /// records of the journal, the table of checksums, the bitmap.
@@ -191,6 +194,15 @@ pub struct Scrubbed {
     pub metadata_repaired: u64,
     /// Whether it read everything. False if it was stopped before.
     pub complete: bool,
+}
+
+/// The findings of a scrub in words: damaged pages and what became of each, and chunks that are lost.
+pub fn findings([damaged, repaired, obsolete, lost]: [u64; 4], count: impl Fn(u64) -> String) -> String {
+    let left = damaged.saturating_sub(repaired + obsolete);
+    let of_rest = [(obsolete, "obsolete"), (left, "left")];
+    let rest = of_rest.iter().filter(|(pages, _)| *pages > 0);
+    let rest: String = rest.map(|&(pages, what)| format!(", {} {what}", count(pages))).collect();
+    format!("{} damaged, {} repaired{rest}, {} lost", count(damaged), count(repaired), count(lost))
 }
 
 /// Requests of one kind.
@@ -275,3 +287,16 @@ pub const LATENCY_EDGES_NS: [u64; 13] = {
     }
     edges
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_findings_of_a_scrub_add_up() {
+        let told = |numbers| findings(numbers, |number| number.to_string());
+        assert_eq!(told([0, 0, 0, 0]), "0 damaged, 0 repaired, 0 lost");
+        assert_eq!(told([522, 475, 47, 0]), "522 damaged, 475 repaired, 47 obsolete, 0 lost");
+        assert_eq!(told([9, 2, 3, 5]), "9 damaged, 2 repaired, 3 obsolete, 4 left, 5 lost");
+    }
+}

@@ -158,6 +158,7 @@ impl Tally {
                 read_bytes: counts.pages * page_bytes,
                 damaged: counts.bad,
                 repaired: counts.repaired,
+                obsolete: counts.obsolete,
                 lost: counts.lost,
                 metadata_damaged: counts.metadata_damaged,
                 metadata_repaired: counts.metadata_repaired,

@@ -86,6 +86,11 @@ impl<M: Memory> Array<M> {
         self.as_log().is_some_and(|log| log.location(chunk) == Location::Lost)
     }
 
+    /// Number of chunks that are known to be lost. Reads of them fail until they are written again.
+    pub fn lost_chunks(&self) -> u64 {
+        self.as_log().map_or(0, |log| log.lost_chunks)
+    }
+
     /// Every stripe of the log that is wholly written.
     pub fn stripes(&self) -> Vec<StripeView> {
         let Some(log) = self.as_log() else { return Vec::new() };

@@ -74,7 +74,7 @@ pub enum Reason {
     MetadataDamaged(u64),
     /// Stripes or rows whose data the last rebuild could not recover.
     RebuildLost(u64),
-    /// Chunks that cannot be read, as a scrub found.
+    /// Chunks of hosts that cannot be read.
     ScrubLost(u64),
     /// A log has no space.
     Full,

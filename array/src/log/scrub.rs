@@ -97,7 +97,8 @@ impl Log {
         let durable = self.durable_mut();
         // Moved content must not be found at its old location at the next assembly; nor must copies of summaries that only an
         // assembly needs.
-        let has_moved = durable.members.scrub.counts.repaired > 0;
+        let counts = durable.members.scrub.counts;
+        let has_moved = counts.repaired + counts.obsolete > 0;
         durable.sync.is_asked |= has_moved || !durable.collected.is_empty();
         durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
     }
@@ -212,7 +213,11 @@ impl Log {
         log.segments.let_go(segment);
         let durable = log.durable_mut();
         durable.members.scrub.counts.bad += u64::from(bad.count_ones());
-        durable.members.scrub.counts.repaired += u64::from(bad != 0 && lost == 0 && !reads_only);
+        if !reads_only {
+            // The rest of the bad pages is lost.
+            durable.members.scrub.counts.repaired += u64::from((bad & moved).count_ones());
+            durable.members.scrub.counts.obsolete += u64::from((bad & !moved & !lost).count_ones());
+        }
         durable.members.scrub.counts.lost += u64::from(lost.count_ones());
         if let Some(walk) = &mut durable.members.scrub.walk {
             walk.under_way -= 1;

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use case::{Example, check};
 use stripewise_array::format::Uuid;
+use stripewise_array::health::{MembersHealth, Reason, health_of};
 use stripewise_array::{Rejoining, Trouble};
 use stripewise_base::prng::Prng;
 
@@ -76,6 +77,13 @@ fn what_a_scrub_calls_whole_has_no_trouble_and_what_it_calls_lost_is_lost() {
         let counts = host.scrub();
         settle(&mut host);
         assert_eq!(counts.lost, lost.len() as u64, "{counts:?}, {troubles:?}");
+        // Each damaged page is repaired or obsolete, or its content is lost.
+        let left = counts.bad - counts.repaired - counts.obsolete;
+        assert!(left == 0 || !lost.is_empty(), "{counts:?}, {troubles:?}");
+        let lost_now = Reason::ScrubLost(lost.len() as u64);
+        let reasons =
+            health_of(&host.array.state(), &MembersHealth::new(host.array.members() as u16, None)).reasons;
+        assert_eq!(reasons.contains(&lost_now), !lost.is_empty(), "{reasons:?}");
         case.after(&mut host, &lost, "after a scrub");
         true
     });

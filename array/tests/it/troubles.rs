@@ -201,7 +201,7 @@ fn data_written_without_a_member_has_checksums_of_its_parity() {
         let is_named = matches!(troubles[..], [Trouble::Page { chunk: None, decodes: true, .. }]);
         assert!(is_named, "{troubles:?}");
         let counts = host.scrub();
-        assert_eq!((counts.bad, counts.repaired), (1, 1));
+        assert_eq!((counts.bad, counts.repaired + counts.obsolete), (1, 1));
     }
 }
 
@@ -242,6 +242,7 @@ fn chunks_that_were_lost_with_their_summary_are_counted_by_a_scrub_too() {
     let (checked, _) = check_so(LOG, &host.copy_of_disk(), force);
     assert!(checked.lost > 0);
     let mut host = host.try_open(force).expect("it is forced");
+    assert_eq!(host.array.state().scrub_lost, checked.lost, "the health tells it before a scrub");
     let failing = (0..host.capacity()).filter(|&chunk| host.read(chunk).is_none()).count() as u64;
     assert_eq!((failing, host.scrub().lost), (checked.lost, checked.lost));
 }

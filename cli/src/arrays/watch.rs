@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use stripewise_base::human::{bytes, count};
-use stripewise_serve::{Client, Progress, Scrubbed, Status};
+use stripewise_serve::{Client, Progress, Scrubbed, Status, findings};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -99,9 +99,17 @@ pub(super) fn left(progress: &Progress) -> String {
 
 /// The result of a scrub.
 pub(super) fn scrubbed(scrubbed: &Scrubbed) -> String {
-    let Scrubbed { read_bytes, damaged, repaired, lost, metadata_damaged, metadata_repaired, complete } =
-        *scrubbed;
-    let [damaged, repaired, lost] = [damaged, repaired, lost].map(count);
+    let Scrubbed {
+        read_bytes,
+        damaged,
+        repaired,
+        obsolete,
+        lost,
+        metadata_damaged,
+        metadata_repaired,
+        complete,
+    } = *scrubbed;
+    let found = findings([damaged, repaired, obsolete, lost], count);
     let end = if complete { "" } else { ", ended before it was done" };
     let metadata = match metadata_damaged {
         0 => String::new(),
@@ -109,5 +117,5 @@ pub(super) fn scrubbed(scrubbed: &Scrubbed) -> String {
             format!("; copies of metadata: {} damaged, {} repaired", count(damaged), count(metadata_repaired))
         }
     };
-    format!("{} read, {damaged} damaged, {repaired} repaired, {lost} lost{metadata}{end}", bytes(read_bytes))
+    format!("{} read, {found}{metadata}{end}", bytes(read_bytes))
 }

@@ -161,6 +161,7 @@ impl<B: Backend> Engine<B> {
                 pages: counts.pages,
                 bad: counts.bad,
                 repaired: counts.repaired,
+                obsolete: counts.obsolete,
                 lost: counts.lost,
                 metadata_damaged: counts.metadata_damaged,
                 metadata_repaired: counts.metadata_repaired,

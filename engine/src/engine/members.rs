@@ -159,7 +159,8 @@ impl<B: Backend> Engine<B> {
 
     /// Lets a spare replace a member that is out of service.
     pub(super) fn use_spares(&mut self) {
-        if self.spares.count() == 0 || self.is_read_only {
+        let is_any_failed = || (0..self.member_io.backend.count()).any(|member| self.array.is_failed(member));
+        if self.spares.count() == 0 || self.is_read_only || !is_any_failed() {
             return;
         }
         let mut spares = std::mem::take(&mut self.spares);

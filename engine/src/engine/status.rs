@@ -61,8 +61,10 @@ pub struct ScrubStatus {
     pub pages: u64,
     /// Of those: unreadable, or with a wrong checksum.
     pub bad: u64,
-    /// Pages repaired.
+    /// Of those: pages whose content is readable again.
     pub repaired: u64,
+    /// Of those: pages that nothing depends on any more.
+    pub obsolete: u64,
     /// Chunks whose reads fail.
     pub lost: u64,
     /// Damaged copies of metadata outside of segments and rows.
@@ -156,6 +158,7 @@ impl<B: Backend> Engine<B> {
                 pages: scrubbed.pages,
                 bad: scrubbed.bad,
                 repaired: scrubbed.repaired,
+                obsolete: scrubbed.obsolete,
                 lost: scrubbed.lost,
                 metadata_damaged: scrubbed.metadata_damaged,
                 metadata_repaired: scrubbed.metadata_repaired,

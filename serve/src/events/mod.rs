@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use chrono::{SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::status::findings;
+
 pub use file::{EventFile, Follower, RotatingFile};
 pub(crate) use outlet::{Events, Outlet, Programs};
 pub use program::check_program;
@@ -145,6 +147,8 @@ pub enum What {
         read_bytes: u64,
         damaged_pages: u64,
         repaired: u64,
+        #[serde(default)]
+        obsolete: u64,
         lost: u64,
         #[serde(default)]
         damaged_metadata: u64,
@@ -338,6 +342,7 @@ impl What {
             Self::ScrubEnded {
                 damaged_pages,
                 repaired,
+                obsolete,
                 lost,
                 damaged_metadata,
                 repaired_metadata,
@@ -345,9 +350,11 @@ impl What {
                 ..
             } => {
                 let end = if *complete { "" } else { " before it was done" };
+                let found =
+                    findings([*damaged_pages, *repaired, *obsolete, *lost], |number| number.to_string());
                 format!(
-                    "scrub ended{end}: {damaged_pages} damaged, {repaired} repaired, {lost} lost; copies of metadata: \
-                     {damaged_metadata} damaged, {repaired_metadata} repaired"
+                    "scrub ended{end}: {found}; copies of metadata: {damaged_metadata} damaged, {repaired_metadata} \
+                     repaired"
                 )
             }
             Self::DamageFound { damaged_superblocks, .. } if *damaged_superblocks > 0 => format!(

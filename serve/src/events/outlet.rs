@@ -193,6 +193,7 @@ fn log(event: &Event) {
                 damaged_pages = number("damaged_pages"),
                 repaired_pages = number("repaired_pages"),
                 repaired = number("repaired"),
+                obsolete = number("obsolete"),
                 lost = number("lost"),
                 lost_stripes = number("lost_stripes"),
                 spares_left = number("spares_left"),

@@ -45,6 +45,7 @@ pub(crate) fn all() -> Vec<What> {
             read_bytes: 1,
             damaged_pages: 1,
             repaired: 1,
+            obsolete: 0,
             lost: 0,
             damaged_metadata: 2,
             repaired_metadata: 2,
