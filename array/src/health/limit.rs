@@ -60,7 +60,7 @@ pub struct MembersHealth {
 }
 
 impl MembersHealth {
-    /// Healthy members, so many of them. A member fails beyond `limit` recent errors; without a limit none does.
+    /// That number of healthy members. A member fails beyond `limit` recent errors; without a limit none does.
     pub fn new(members: u16, limit: Option<u64>) -> Self {
         Self {
             members: vec![MemberHealth::default(); usize::from(members)],
