@@ -30,10 +30,8 @@ pub enum FileTrouble {
     /// Another engine has it open, or it was named twice.
     #[error("is in use by another engine, or was named twice; stop the other one, or name each file once")]
     Locked,
-    /// Its size is not made of whole pages, or is out of range.
-    #[error(
-        "has {bytes} bytes, but must have whole pages of {page_bytes} bytes, at least one and fewer than 2^32"
-    )]
+    /// It has no whole page, or too many.
+    #[error("has {bytes} bytes, but must have at least one page of {page_bytes} bytes and fewer than 2^32")]
     Size {
         /// Its size.
         bytes: u64,

@@ -39,14 +39,16 @@ pub struct MemberFile {
 }
 
 impl MemberFile {
-    /// Creates a file of `bytes` that only its user may access. It reads as zeros, and takes space as it is written.
+    /// Creates a file that only its user may access, of the whole pages in `bytes`. It reads as zeros, and takes space as
+    /// it is written.
     ///
     /// # Errors
-    /// When the file exists, when the size is not made of whole pages, and the errors of the operating system. Nothing
-    /// is left behind then.
+    /// When the file exists, when the size has no whole page, and the errors of the operating system. Nothing is left
+    /// behind then.
     pub fn create(path: &Path, bytes: u64, page_bytes: u32) -> Result<Self, FileError> {
         let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
         let pages = pages_of(bytes, page_bytes).map_err(fail)?;
+        let bytes = u64::from(pages) * u64::from(page_bytes);
         let file = create_private(path).map_err(|error| {
             fail(if error.kind() == io::ErrorKind::AlreadyExists {
                 FileTrouble::Exists
@@ -89,10 +91,10 @@ impl MemberFile {
         Ok(files)
     }
 
-    /// Opens a file or block device and locks it.
+    /// Opens a file or block device and locks it. Bytes after its last whole page are ignored.
     ///
     /// # Errors
-    /// When it is missing or in use, when its size is not made of whole pages, and the errors of the operating system.
+    /// When it is missing or in use, when it has no whole page, and the errors of the operating system.
     pub fn open(path: &Path, page_bytes: u32) -> Result<Self, FileError> {
         let fail = |trouble| FileError { path: path.to_path_buf(), trouble };
         let mut file = open_alone(path, page_bytes).map_err(fail)?;
@@ -113,8 +115,7 @@ impl MemberFile {
         let mut file = File::open(path).map_err(|error| fail(missing_or(error)))?;
         lock(&file, FlockOperation::NonBlockingLockShared).map_err(fail)?;
         let bytes = file.seek(SeekFrom::End(0)).map_err(|error| fail(error.into()))?;
-        let whole = bytes - bytes.checked_rem(page_bytes.into()).unwrap_or(0);
-        let pages = pages_of(whole, page_bytes).map_err(|_| fail(FileTrouble::Size { bytes, page_bytes }))?;
+        let pages = pages_of(bytes, page_bytes).map_err(fail)?;
         Ok(Self::over(file, path, page_bytes, pages, Discards::Never))
     }
 
@@ -158,7 +159,7 @@ impl MemberFile {
         &self.path
     }
 
-    /// Its size.
+    /// Its size in whole pages.
     pub fn bytes(&self) -> u64 {
         u64::from(self.pages) * u64::from(self.page_bytes)
     }
@@ -269,12 +270,11 @@ pub(crate) fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
+/// The whole pages of a file or device: partitions and images may end within a page. At least one, and fewer than 2^32.
 fn pages_of(bytes: u64, page_bytes: u32) -> Result<u32, FileTrouble> {
-    let wrong = FileTrouble::Size { bytes, page_bytes };
-    if bytes == 0 || page_bytes == 0 || !bytes.is_multiple_of(u64::from(page_bytes)) {
-        return Err(wrong);
-    }
-    u32::try_from(bytes / u64::from(page_bytes)).map_err(|_| wrong)
+    let whole = bytes.checked_div(page_bytes.into()).unwrap_or(0);
+    let pages = u32::try_from(whole).ok().filter(|&pages| pages > 0);
+    pages.ok_or(FileTrouble::Size { bytes, page_bytes })
 }
 
 /// Opens a file, or a block device that is not in use and has blocks no larger than pages.
@@ -476,16 +476,36 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         assert!(matches!(trouble(MemberFile::open(&path("none"), 4096)), FileTrouble::Missing));
-        std::fs::write(path("odd"), [0; 5000]).unwrap();
+        std::fs::write(path("short"), [0; 4095]).unwrap();
         std::fs::write(path("empty"), []).unwrap();
         assert!(matches!(
-            trouble(MemberFile::open(&path("odd"), 4096)),
-            FileTrouble::Size { bytes: 5000, page_bytes: 4096 }
+            trouble(MemberFile::open(&path("short"), 4096)),
+            FileTrouble::Size { bytes: 4095, page_bytes: 4096 }
         ));
         assert!(matches!(trouble(MemberFile::open(&path("empty"), 4096)), FileTrouble::Size { .. }));
-        assert!(matches!(trouble(MemberFile::create(&path("odd"), 4096, 4096)), FileTrouble::Exists));
+        assert!(matches!(trouble(MemberFile::create(&path("short"), 4096, 4096)), FileTrouble::Exists));
         assert!(matches!(trouble(MemberFile::create(&path("new"), 1 << 50, 512)), FileTrouble::Size { .. }));
+        assert!(matches!(trouble(MemberFile::create(&path("new"), 511, 512)), FileTrouble::Size { .. }));
         assert!(!path("new").exists());
+    }
+
+    #[test]
+    fn a_size_that_is_no_multiple_of_the_page_is_rounded_down() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("odd"), [7; 2 * 4096 + 512]).unwrap();
+        let mut file = MemberFile::open(&path("odd"), 4096).unwrap();
+        assert_eq!((file.pages(), file.bytes()), (2, 2 * 4096));
+        file.write(1, &[9; 4096]).unwrap();
+        assert!(file.read(2, &mut [0; 4096]).is_err(), "no part of a page is a page");
+        drop(file);
+        let content = std::fs::read(path("odd")).unwrap();
+        assert_eq!((content.len(), content[4096], content[2 * 4096]), (2 * 4096 + 512, 9, 7));
+        let file = MemberFile::create(&path("new"), 3 * 4096 + 1, 4096).unwrap();
+        assert_eq!((file.pages(), std::fs::metadata(path("new")).unwrap().len()), (3, 3 * 4096));
+        std::fs::write(path("other"), [0; 2 * 4096 + 1024]).unwrap();
+        let both = MemberFile::open_all(&[path("odd"), path("other")], 4096).unwrap();
+        assert!(both.iter().all(|file| file.pages() == 2), "they are equally large in whole pages");
     }
 
     #[test]
