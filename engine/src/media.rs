@@ -134,7 +134,7 @@ impl FileMedia {
         let Some(superblock) = Self::superblock_in(file)? else { return Ok(None) };
         let fail = |error: io::Error| FileError { path: file.path().into(), trouble: error.into() };
         let handle: File = file.as_fd().try_clone_to_owned().map_err(fail)?.into();
-        let copies = superblocks_of(&handle, superblock.page_bytes).map_err(fail)?;
+        let copies = superblocks_of(&handle, superblock.page_bytes, superblock.own_bytes).map_err(fail)?;
         Ok(Some(Returning { superblock, copies }))
     }
 
@@ -193,21 +193,34 @@ impl FileMedia {
     }
 }
 
-/// The superblocks at both ends of `file`, with pages of `page_bytes`. None for a missing or damaged copy. They are
+/// The superblocks of `file`, front and back, with pages of `page_bytes`. None for a missing or damaged copy. They are
 /// read past the page cache, which can hide damage on a device.
+///
+/// The back copy is at the end. If the file grew since a back copy was written, that copy is where the end was: after
+/// the bytes that the front copy records or, if the front copy is damaged, after `own_bytes`.
 ///
 /// # Errors
 /// When the end of the file cannot be determined.
-pub fn superblocks_of(mut file: &File, page_bytes: u32) -> io::Result<[Option<Superblock>; 2]> {
-    let bytes = file.seek(SeekFrom::End(0))? / u64::from(page_bytes) * u64::from(page_bytes);
-    let back = bytes.checked_sub(u64::from(superblock_pages(page_bytes)) * u64::from(page_bytes));
+pub fn superblocks_of(
+    mut file: &File,
+    page_bytes: u32,
+    own_bytes: u64,
+) -> io::Result<[Option<Superblock>; 2]> {
+    let page = u64::from(page_bytes);
+    let (bytes, span) =
+        (file.seek(SeekFrom::End(0))? / page * page, u64::from(superblock_pages(page_bytes)) * page);
     let copy_at = |at: u64, which: Copy| {
         let mut content = [0; SUPERBLOCK_BYTES];
         let _ = fadvise(file, at, NonZeroU64::new(SUPERBLOCK_BYTES as u64), Advice::DontNeed);
         file.read_exact_at(&mut content, at).ok()?;
         Superblock::parse(&content).ok().filter(|_| Copy::of(&content) == Some(which))
     };
-    Ok([copy_at(0, Copy::Front), back.and_then(|at| copy_at(at, Copy::Back))])
+    let back_before = |end: u64| end.checked_sub(span).and_then(|at| copy_at(at, Copy::Back));
+    let front = copy_at(0, Copy::Front);
+    let own = front.as_ref().map_or(own_bytes, |front| front.own_bytes);
+    let is_grown = (2 * span..bytes).contains(&own) && own.is_multiple_of(page);
+    let backs = [back_before(bytes), is_grown.then(|| back_before(own)).flatten()];
+    Ok([front, backs.into_iter().flatten().max_by_key(|back| back.update)])
 }
 
 /// A valid superblock of a file, at either end.

@@ -192,6 +192,8 @@ struct Seen {
     was_whole: bool,
     damaged_looks: u32,
     damaged: u64,
+    /// The size that its superblocks recorded last. A member that grows keeps its back copy where its end was.
+    own_bytes: u64,
 }
 
 impl Seen {
@@ -226,7 +228,7 @@ impl Seen {
     }
 
     /// Number of damaged superblocks. None if that cannot be determined.
-    fn damaged_superblocks(&self, subject: &Subject) -> Option<u64> {
+    fn damaged_superblocks(&mut self, subject: &Subject) -> Option<u64> {
         let (array, member, page_bytes) = subject.superblock?;
         let file = File::open(&subject.path).ok()?;
         // The path may lead elsewhere by now.
@@ -234,7 +236,10 @@ impl Seen {
         let is_its = |block: &Option<Superblock>| {
             block.as_ref().is_some_and(|it| (it.array, it.uuid) == (array, member))
         };
-        let copies = superblocks_of(&file, page_bytes).ok()?;
+        let copies = superblocks_of(&file, page_bytes, self.own_bytes).ok()?;
+        if let Some(block) = copies.iter().find(|block| is_its(block)).and_then(Option::as_ref) {
+            self.own_bytes = block.own_bytes;
+        }
         Some(copies.iter().filter(|block| !is_its(block)).count() as u64)
     }
 }

@@ -192,7 +192,8 @@ impl InPlace {
                 let bytes = exec.memory.bytes_mut(buffer);
                 bytes.fill(0);
                 if stage != Stage::Clear {
-                    encode_superblock(&mut roster.members.superblock, (member, nth % span), copy, bytes);
+                    let place = (member, roster.members.back[member as usize], nth % span);
+                    encode_superblock(&mut roster.members.superblock, place, copy, bytes);
                 }
             }
             roster.work.pages.push(buffer);

@@ -99,7 +99,7 @@ impl Log {
             if record.state == MemberState::Failed || durable.sync.gone >> member & 1 != 0 {
                 continue;
             }
-            (superblock.number, superblock.uuid) = (member, record.uuid);
+            superblock.assign(member, durable.members.back[member as usize]);
             let content = durable.sync.bytes.len();
             if M::CARRIES_DATA {
                 durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);

@@ -131,15 +131,14 @@ impl<W, R> Membership<W, R> {
     }
 }
 
-/// Writes the bytes of the superblock of `member` from page `page` on over `into`.
+/// Writes the bytes of the superblock of `member`, whose back copy begins at page `back`, from page `page` on over `into`.
 pub(crate) fn encode_superblock(
     superblock: &mut Superblock,
-    (member, page): (u16, u32),
+    (member, back, page): (u16, u32, u32),
     copy: Copy,
     into: &mut [u8],
 ) {
-    superblock.number = member;
-    superblock.uuid = superblock.members[member as usize].uuid;
+    superblock.assign(member, back);
     let mut bytes = [0; SUPERBLOCK_BYTES];
     superblock.encode(copy, &mut bytes);
     let from = page as usize * superblock.page_bytes as usize;

@@ -14,19 +14,22 @@ pub(crate) struct Assembly {
     /// For each member of the array, its position among the offered devices; `None` if the member is absent or must not be
     /// read.
     pub(crate) positions: Vec<Option<u16>>,
+    /// For each member that is read, the page at which its back copy was found or belongs.
+    pub(crate) backs: Vec<u32>,
     /// The greatest update and epoch of all superblocks, including those that never took effect.
     pub(crate) update: u64,
     pub(crate) epoch: u32,
 }
 
 impl Assembly {
-    /// The positions of the members that lack a back copy of the superblock that takes effect. Only these are to be written:
+    /// The positions of the members that lack a back copy of the superblock that takes effect, or have it where their end was
+    /// before they grew: it moves before a front copy is overwritten. Only these are to be written:
     /// a member with neither a back copy nor a front copy of this version, because a write of it was interrupted, could
     /// look like a proof of the version of its front copy.
     fn unfinished(&self, offered: &[Copies]) -> Vec<Option<u16>> {
         let lacks = |at: &u16| {
-            let back = offered[usize::from(*at)].back.as_ref();
-            !back.is_some_and(|back| back.is_version_of(&self.superblock))
+            let its = &offered[usize::from(*at)];
+            its.is_behind() || !its.back.as_ref().is_some_and(|back| back.is_version_of(&self.superblock))
         };
         self.positions.iter().map(|position| position.filter(lacks)).collect()
     }
@@ -50,7 +53,10 @@ impl Assembly {
             flush(media, &present)?;
         }
         // Until the update is complete, some members have only front copies of it.
-        if is_interrupted { write_copies(media, &self.superblock, &unfinished, Copy::Back) } else { Ok(()) }
+        if is_interrupted {
+            write_copies(media, &self.superblock, &unfinished, Copy::Back)?;
+        }
+        Ok(())
     }
 }
 
@@ -137,7 +143,9 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
     check_enough(&superblock, &positions, &|number| of(number).is_some(), &troubles)?;
     let update = found.iter().map(|(_, its)| its.update).max().unwrap_or(0);
     let epoch = found.iter().map(|(_, its)| its.epoch).max().unwrap_or(0);
-    Ok(Assembly { superblock, positions, update, epoch })
+    let back = |position: &Option<u16>| position.map_or(0, |at| offered[usize::from(at)].back_page);
+    let backs = positions.iter().map(back).collect();
+    Ok(Assembly { superblock, positions, backs, update, epoch })
 }
 
 /// Whether more than P members of a group have the front copy of a version and no valid back copy. Damage alone destroys

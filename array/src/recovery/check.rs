@@ -141,7 +141,9 @@ impl<M: Memory> Array<M> {
         let geometry = self.exec.geometry();
         let mut copies = opened.damaged.clone();
         if let Some(log) = self.as_log().filter(|log| log.durable.is_some()) {
-            let superblock = &log.durable().members.superblock;
+            let members = &log.durable().members;
+            // The version on the members: assembly, if only to read, has begun another epoch in memory.
+            let superblock = members.on_members.as_ref().unwrap_or(&members.superblock);
             let positions = &opened.positions;
             let mut found = WalkFindings { media, superblock, positions, geometry, pages_read: 0 };
             found.damaged(&mut |copy| copies.push(copy));

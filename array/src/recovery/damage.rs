@@ -3,9 +3,7 @@
 use super::report::DamagedCopy;
 use super::superblocks::Copies;
 use super::walk::WalkFindings;
-use stripewise_core::format::{
-    CheckpointHeader, Commit, FormatError, Structure, Superblock, superblock_pages,
-};
+use stripewise_core::format::{CheckpointHeader, Commit, FormatError, Structure, Superblock};
 
 /// Whether `page`, where a structure may be, holds something else; `parsed` is the result of parsing it. A page of zeros
 /// was never written.
@@ -13,28 +11,36 @@ pub(super) fn is_damaged<T>(parsed: Result<&T, &FormatError>) -> bool {
     !matches!(parsed, Ok(_) | Err(FormatError::Absent { found: [0, 0, 0, 0, 0, 0, 0, 0], .. }))
 }
 
-/// Whether `page`, where a record of the log may be, holds a damaged one. A member that replaced another may have
-/// arbitrary content there; the numbers of the records determine which ones it keeps.
-fn is_broken<T>(parsed: Result<&T, &FormatError>) -> bool {
-    !matches!(parsed, Ok(_) | Err(FormatError::Absent { .. }))
+/// A copy of a record of the log, in its place on a member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RecordCopy {
+    Whole,
+    /// It cannot be read, or its content shows that it was damaged.
+    Damaged,
+    /// Something else is there: an older record, or nothing.
+    Other,
+}
+
+/// The copy in a page, where `is_it` recognizes the record. A page without any record of this kind may have arbitrary content:
+/// its member may have replaced another.
+fn copy_of<T>(parsed: Option<Result<T, FormatError>>, is_it: impl FnOnce(&T) -> bool) -> RecordCopy {
+    match parsed {
+        Some(Ok(record)) if is_it(&record) => RecordCopy::Whole,
+        Some(Ok(_) | Err(FormatError::Absent { .. })) => RecordCopy::Other,
+        Some(Err(_)) | None => RecordCopy::Damaged,
+    }
 }
 
 /// The superblocks of members of the array with only one intact copy. A power loss during the write of a copy also leaves
 /// one; assembling the array for writing repairs it.
-pub(super) fn of_superblocks(
-    offered: &[Copies],
-    superblock: &Superblock,
-    positions: &[Option<u16>],
-    size: impl Fn(u16) -> (u32, u32),
-) -> Vec<DamagedCopy> {
+pub(super) fn of_superblocks(offered: &[Copies], positions: &[Option<u16>]) -> Vec<DamagedCopy> {
     let mut damaged = Vec::new();
     for (member, position) in (0..).zip(positions) {
         let Some(position) = *position else { continue };
-        let Copies { front, back, .. } = &offered[usize::from(position)];
-        let last = size(position).0 - superblock_pages(superblock.page_bytes);
+        let Copies { front, back, back_page, .. } = &offered[usize::from(position)];
         let update = |copy: &Option<Superblock>| copy.as_ref().map(|copy| copy.update);
         // The front copy is written first, so it is never the older one.
-        let pages = [(0, update(front) < update(back)), (last, back.is_none())];
+        let pages = [(0, update(front) < update(back)), (*back_page, back.is_none())];
         let tell = |page| DamagedCopy { member, page, structure: Structure::Superblock };
         damaged.extend(pages.into_iter().filter(|(_, is_bad)| *is_bad).map(|(page, _)| tell(page)));
     }
@@ -42,40 +48,74 @@ pub(super) fn of_superblocks(
 }
 
 impl WalkFindings<'_> {
-    /// The damaged checkpoints and commit records. The body of the older checkpoint may be partly overwritten, which its
-    /// header does not show.
+    /// The damaged copies of the newest commit record, and of the checkpoint that it names. A scrub verifies the same copies:
+    /// older records and checkpoints are never read again, so damage in their places costs nothing.
+    ///
+    /// After a clean stop each of their keepers has its copy. Otherwise the newest record may have been written on some of its
+    /// keepers only, and just visible damage counts.
     pub(super) fn damaged(&mut self, told: &mut dyn FnMut(DamagedCopy)) {
-        let Superblock { checkpoint: area, commits: ring, page_bytes, .. } = *self.superblock;
-        let newest = self.checkpoint().map(|newest| newest.header);
-        for member in 0..self.positions.len() as u16 {
-            if self.positions[usize::from(member)].is_none() {
-                continue;
+        let Superblock { checkpoint: area, commits: ring, .. } = *self.superblock;
+        let commit = self.commit();
+        let named = |header: &CheckpointHeader| {
+            commit.is_some_and(|commit| (header.epoch, header.number) == (commit.epoch, commit.checkpoint))
+        };
+        if let Some(newest) = self.checkpoint_that(named).or_else(|| self.checkpoint()).map(|it| it.header) {
+            let first = area.first + (newest.number % 2) as u32 * area.pages;
+            let copy = |its: &mut Self, member| its.checkpoint_copy(&newest, member, first);
+            self.judge((newest.number, first), Structure::Checkpoint, copy, told);
+        }
+        if let Some(newest) = commit {
+            let page = ring.first + (newest.number % u64::from(ring.pages)) as u32;
+            let copy = |its: &mut Self, member| {
+                let content = its.read(&[(member, page)]).pop().flatten();
+                copy_of(content.as_deref().map(Commit::parse), |found| *found == newest)
+            };
+            self.judge((newest.number, page), Structure::Commit, copy, told);
+        }
+    }
+
+    /// Reports the copies of record `number`, which begins at `page`, that its keepers should have and do not have.
+    fn judge(
+        &mut self,
+        (number, page): (u64, u32),
+        structure: Structure,
+        mut copy: impl FnMut(&mut Self, u16) -> RecordCopy,
+        told: &mut dyn FnMut(DamagedCopy),
+    ) {
+        let copies = self.geometry.tolerance() + 1;
+        // While members were missing, others took their place: these are not known, and kept the copies of the missing ones.
+        let keepers: Vec<u16> = self.geometry.keepers(copies, number, 0).collect();
+        let Some(&first) = keepers.first() else { return };
+        let group: Vec<u16> =
+            self.geometry.group(self.geometry.group_of(first.into())).map(|member| member as u16).collect();
+        let is_there = |member: &u16| self.positions[usize::from(*member)].is_some();
+        let missing = group.iter().filter(|member| !is_there(member)).count();
+        let present: Vec<u16> = group.into_iter().filter(is_there).collect();
+        let found: Vec<RecordCopy> = present.iter().map(|&member| copy(self, member)).collect();
+        let whole = found.iter().filter(|copy| **copy == RecordCopy::Whole).count();
+        if whole + missing >= copies as usize {
+            return;
+        }
+        for (member, copy) in present.into_iter().zip(found) {
+            let is_damaged = match copy {
+                RecordCopy::Whole => false,
+                RecordCopy::Damaged => true,
+                RecordCopy::Other => self.superblock.is_clean,
+            };
+            if is_damaged && keepers.contains(&member) {
+                told(DamagedCopy { member, page, structure });
             }
-            for first in [area.first, area.first + area.pages] {
-                let page = self.read(&[(member, first)]).pop().flatten();
-                let header = page.as_deref().map(CheckpointHeader::parse);
-                let is_bad = match (&header, &newest) {
-                    (Some(Ok(header)), Some(newest))
-                        if (header.epoch, header.number) == (newest.epoch, newest.number) =>
-                    {
-                        let pages = header.body_bytes.div_ceil(page_bytes.into()) as u32;
-                        header != newest || !self.has_body(header, (member, first + 1), pages)
-                    }
-                    (Some(header), _) => is_broken(header.as_ref()),
-                    (None, _) => true,
-                };
-                if is_bad {
-                    told(DamagedCopy { member, page: first, structure: Structure::Checkpoint });
-                }
-            }
-            let at: Vec<(u16, u32)> =
-                (ring.first..ring.first + ring.pages).map(|page| (member, page)).collect();
-            for ((_, page), content) in at.iter().zip(self.read(&at)) {
-                let record = content.as_deref().map(Commit::parse);
-                if record.is_none_or(|record| is_broken(record.as_ref())) {
-                    told(DamagedCopy { member, page: *page, structure: Structure::Commit });
-                }
-            }
+        }
+    }
+
+    /// The copy of a checkpoint on a member, in the slot from `first` on.
+    fn checkpoint_copy(&mut self, newest: &CheckpointHeader, member: u16, first: u32) -> RecordCopy {
+        let pages = newest.body_bytes.div_ceil(self.superblock.page_bytes.into()) as u32;
+        let head = self.read(&[(member, first)]).pop().flatten();
+        let copy = copy_of(head.as_deref().map(CheckpointHeader::parse), |found| found == newest);
+        match copy {
+            RecordCopy::Whole if !self.has_body(newest, (member, first + 1), pages) => RecordCopy::Damaged,
+            copy => copy,
         }
     }
 

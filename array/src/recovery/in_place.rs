@@ -133,8 +133,12 @@ pub(super) fn open<M: Memory>(
         }
     }
     let span = superblock_pages(superblock.page_bytes);
-    let last = |position: &Option<u16>| position.map_or(superblock.pages, |at| media.size(at).0) - span;
-    let back = opened.positions.iter().map(last).collect();
+    // Superblocks that are written go to the ends of members; those that are only read stay where they are.
+    let last = |(member, position): (usize, &Option<u16>)| match *position {
+        Some(_) if opening.read_only => assembly.backs[member],
+        position => position.map_or(superblock.pages, |at| media.size(at).0) - span,
+    };
+    let back = opened.positions.iter().enumerate().map(last).collect();
     if let Placed::InPlace(placement) = &mut array.placement {
         placement.begin_members(superblock.clone(), back, &mut array.exec);
         if opening.read_only {

@@ -238,9 +238,11 @@ pub(super) fn open<M: Memory>(
     // The version on the members if nothing is written.
     durable.members.on_members = Some(assembly.superblock.clone());
     let span = durable.layout.superblock_pages;
-    for (back, position) in durable.members.back.iter_mut().zip(positions) {
-        if let Some(position) = position {
-            *back = media.size(*position).0 - span;
+    for (member, position) in positions.iter().enumerate() {
+        if let Some(position) = *position {
+            // Superblocks that are written go to the ends of members; those that are only read stay where they are.
+            durable.members.back[member] =
+                if opening.read_only { assembly.backs[member] } else { media.size(position).0 - span };
         }
     }
     if !opening.read_only {

@@ -195,12 +195,12 @@ impl<M: Memory> Array<M> {
             }
         };
         opened.map(|(mut array, mut opened)| {
-            let (superblock, positions) = (&assembly.superblock, &opened.positions);
-            let size = |member| media.size(member);
-            opened.damaged.extend(damage::of_superblocks(&offered, superblock, positions, size));
+            opened.damaged.extend(damage::of_superblocks(&offered, &opened.positions));
             opened.reconstructed = reconstructed;
             if opening.read_only {
                 array.exec.only_read();
+            } else {
+                superblocks::erase_moved(media, &offered, &assembly.superblock, &opened.positions);
             }
             (array, opened)
         })

@@ -159,8 +159,9 @@ impl Remains<'_> {
             let number = one.member.unwrap_or_default();
             let uuid = model.members[usize::from(number)].uuid;
             let block = Superblock { number, uuid, ..model.clone() };
-            offered[usize::from(one.offered)] =
-                Copies { front: Some(block.clone()), back: Some(block), ..Copies::default() };
+            let its = &mut offered[usize::from(one.offered)];
+            let back_page = its.back_page;
+            *its = Copies { front: Some(block.clone()), back: Some(block), back_page, ..Copies::default() };
         }
         Ok(found)
     }

@@ -162,6 +162,10 @@ pub(crate) fn check_scheme(
 pub(crate) struct Copies {
     pub(crate) front: Option<Superblock>,
     pub(crate) back: Option<Superblock>,
+    /// The page at which the back copy begins. If the member grew, that is no longer at its end.
+    pub(crate) back_page: u32,
+    /// The page of a back copy at an end that the member had before it grew; it may be older than the one at the end.
+    pub(crate) former: Option<u32>,
     /// The error if one of them has a format that this program does not know.
     pub(crate) newer: Option<FormatError>,
     /// Why a copy that is present does not count.
@@ -174,6 +178,11 @@ impl Copies {
         [&self.front, &self.back].into_iter().flatten().max_by_key(|its| its.update)
     }
 
+    /// Whether the member grew, and its newest back copy is where its end was.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.back.is_some() && self.former == Some(self.back_page)
+    }
+
     /// Whether one of the two copies is this version.
     pub(crate) fn has(&self, version: &Superblock) -> bool {
         [&self.front, &self.back].into_iter().flatten().any(|its| its.is_version_of(version))
@@ -182,50 +191,94 @@ impl Copies {
 
 /// The copies of each offered device.
 pub(crate) fn read_all(media: &mut dyn Media) -> Vec<Copies> {
-    (0..media.count()).map(|member| read_one(media, member)).collect()
+    let mut all: Vec<Copies> = (0..media.count()).map(|member| read_one(media, member)).collect();
+    for member in 0..media.count() {
+        find_back(media, member, &mut all);
+    }
+    all
 }
 
 fn read_one(media: &mut dyn Media, member: u16) -> Copies {
     let (pages, page_bytes) = media.size(member);
     let span = superblock_pages(page_bytes);
+    let mut copies = Copies::default();
     if pages < 2 * span {
-        return Copies::default();
+        return copies;
     }
-    let (mut newer, mut trouble) = (None, None);
-    let mut copy = |first: u32, which: Copy| {
-        let at: Vec<At> = (first..first + span).map(|page| At { member, page }).collect();
-        let mut bytes = vec![0; span as usize * page_bytes as usize];
-        let mut is_whole = true;
-        media.read(&at, &mut |nth, content| match content {
-            Ok(content) => bytes[nth * page_bytes as usize..][..content.len()].copy_from_slice(content),
-            Err(_) => is_whole = false,
-        });
-        let fits = |superblock: &Superblock| superblock.page_bytes == page_bytes && superblock.pages <= pages;
-        match Superblock::parse(&bytes[..SUPERBLOCK_BYTES]) {
-            _ if !is_whole => trouble = Some("its superblock cannot be read".into()),
-            // A misdirected write: a back copy proves facts that a front copy in its place does not.
-            Ok(_) if Copy::of(&bytes) != Some(which) => {
-                trouble = Some("one copy of its superblock lies where the other belongs".into());
-            }
-            Ok(superblock) if fits(&superblock) => return Some(superblock),
-            Ok(Superblock { pages: its_pages, page_bytes: its_bytes, .. }) => {
-                trouble = Some(format!(
-                    "its superblock says {its_pages} pages of {its_bytes} bytes, and it has {pages} of {page_bytes}: it was \
-                     cut short"
-                ));
-            }
-            Err(error) if error.is_newer() => newer = Some(error),
-            Err(FormatError::Absent { .. }) => {}
-            Err(error) => trouble = Some(error.to_string()),
-        }
-        None
+    copies.back_page = pages - span;
+    copies.front = read_copy(media, member, 0, Copy::Front, &mut copies);
+    copies.back = read_copy(media, member, pages - span, Copy::Back, &mut copies);
+    copies
+}
+
+/// Looks for the back copy of a member that grew: at the end that the member had, by its front copy or, if that is damaged,
+/// by the superblocks of the other members. Until a back copy is written at the new end, the one at the old end counts.
+fn find_back(media: &mut dyn Media, member: u16, all: &mut [Copies]) {
+    let (pages, _) = media.size(member);
+    let its = &all[usize::from(member)];
+    let sizes = |copies: &Copies| {
+        let blocks = [&copies.front, &copies.back].into_iter().flatten();
+        blocks.filter_map(|block| block.back_before_growth(pages)).collect::<Vec<u32>>()
     };
-    let (front, back) = (copy(0, Copy::Front), copy(pages - span, Copy::Back));
-    Copies { front, back, newer, trouble }
+    let mut places = match its.newest() {
+        Some(_) => sizes(its),
+        None => all.iter().flat_map(sizes).collect(),
+    };
+    places.sort_unstable();
+    places.dedup();
+    for first in places {
+        // Another structure, or nothing, may be there: that is no trouble.
+        let found = read_copy(media, member, first, Copy::Back, &mut Copies::default());
+        let its = &mut all[usize::from(member)];
+        its.former = its.former.or(found.is_some().then_some(first));
+        let is_newer = |found: &Superblock| its.back.as_ref().is_none_or(|back| back.update < found.update);
+        if let Some(found) = found.filter(is_newer) {
+            (its.back, its.back_page) = (Some(found), first);
+        }
+    }
+}
+
+/// Reads the copy that begins at page `first`. If there is none that counts, `copies` gets the reason.
+fn read_copy(
+    media: &mut dyn Media,
+    member: u16,
+    first: u32,
+    which: Copy,
+    copies: &mut Copies,
+) -> Option<Superblock> {
+    let (pages, page_bytes) = media.size(member);
+    let span = superblock_pages(page_bytes);
+    let at: Vec<At> = (first..first + span).map(|page| At { member, page }).collect();
+    let mut bytes = vec![0; span as usize * page_bytes as usize];
+    let mut is_whole = true;
+    media.read(&at, &mut |nth, content| match content {
+        Ok(content) => bytes[nth * page_bytes as usize..][..content.len()].copy_from_slice(content),
+        Err(_) => is_whole = false,
+    });
+    let fits = |superblock: &Superblock| superblock.page_bytes == page_bytes && superblock.pages <= pages;
+    match Superblock::parse(&bytes[..SUPERBLOCK_BYTES]) {
+        _ if !is_whole => copies.trouble = Some("its superblock cannot be read".into()),
+        // A misdirected write: a back copy proves facts that a front copy in its place does not.
+        Ok(_) if Copy::of(&bytes) != Some(which) => {
+            copies.trouble = Some("one copy of its superblock lies where the other belongs".into());
+        }
+        Ok(superblock) if fits(&superblock) => return Some(superblock),
+        Ok(Superblock { pages: its_pages, page_bytes: its_bytes, .. }) => {
+            copies.trouble = Some(format!(
+                "its superblock says {its_pages} pages of {its_bytes} bytes, and it has {pages} of {page_bytes}: it was \
+                 cut short"
+            ));
+        }
+        Err(error) if error.is_newer() => copies.newer = Some(error),
+        Err(FormatError::Absent { .. }) => {}
+        Err(error) => copies.trouble = Some(error.to_string()),
+    }
+    None
 }
 
 /// Writes `superblock` to the members at `positions` of `media`, each with its own number and identifier: front copies,
-/// flush, back copies, flush.
+/// flush, back copies, flush. The back copies of the version before are at the ends of the members: see
+/// [`super::assemble::Assembly::settle`].
 ///
 /// # Errors
 /// A member cannot be written.
@@ -238,7 +291,29 @@ pub(crate) fn write_all(
     write_copies(media, superblock, positions, Copy::Back)
 }
 
-/// Writes one copy of `superblock` to each of its members, and flushes them.
+/// Erases the back copies that members had at their old ends, after newer ones were written at the new ends: if the new
+/// ones were torn later, the old ones must not prove an old version. A page that the owner has by now is left alone. An old
+/// copy that cannot be erased does no harm by itself.
+pub(crate) fn erase_moved(
+    media: &mut dyn Media,
+    offered: &[Copies],
+    superblock: &Superblock,
+    positions: &[Option<u16>],
+) {
+    let span = superblock_pages(superblock.page_bytes);
+    for &member in positions.iter().flatten() {
+        let Some(first) = offered[usize::from(member)].former else { continue };
+        let (pages, page_bytes) = media.size(member);
+        let at: Vec<At> = (first..first + span).map(|page| At { member, page }).collect();
+        let is_owners = at.iter().any(|at| superblock.owner_page(pages) == Some(at.page));
+        // No area reaches that far, whatever the superblocks say.
+        if !is_owners && first + span >= superblock.pages && first + span < pages {
+            let _ = write_and_flush(media, &at, &vec![vec![0; page_bytes as usize]; at.len()]);
+        }
+    }
+}
+
+/// Writes one copy of `superblock` to each of its members, and flushes them. Back copies are at the ends then.
 ///
 /// # Errors
 /// A member cannot be written.
@@ -254,9 +329,10 @@ pub(crate) fn write_copies(
     let mut pages = Vec::new();
     for (number, position) in positions.iter().enumerate() {
         let Some(member) = *position else { continue };
-        let member_uuid = superblock.members[number].uuid;
-        let its = Superblock { number: number as u16, uuid: member_uuid, ..superblock.clone() };
-        let first = if copy == Copy::Front { 0 } else { media.size(member).0 - span };
+        let back = media.size(member).0 - span;
+        let mut its = superblock.clone();
+        its.assign(number as u16, back);
+        let first = if copy == Copy::Front { 0 } else { back };
         let mut bytes = vec![0; span as usize * page_bytes];
         its.encode(copy, &mut bytes[..SUPERBLOCK_BYTES]);
         at.extend((first..first + span).map(|page| At { member, page }));

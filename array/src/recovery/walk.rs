@@ -82,6 +82,14 @@ impl WalkFindings<'_> {
 
     /// The newest checkpoint whose body is whole. Every array that was created has one.
     pub(super) fn checkpoint(&mut self) -> Option<Checkpoint> {
+        self.checkpoint_that(|_| true)
+    }
+
+    /// The newest checkpoint with a suitable header whose body is whole.
+    pub(super) fn checkpoint_that(
+        &mut self,
+        is_suitable: impl Fn(&CheckpointHeader) -> bool,
+    ) -> Option<Checkpoint> {
         let area = self.superblock.checkpoint;
         let slots = [area.first, area.first + area.pages];
         let at: Vec<(u16, u32)> =
@@ -93,7 +101,7 @@ impl WalkFindings<'_> {
             let header = page.and_then(|page| CheckpointHeader::parse(&page).ok());
             let is_ours = |header: &CheckpointHeader| {
                 let is_size = header.segments == segments && header.chunks == self.superblock.capacity;
-                header.array == self.superblock.array && is_size
+                header.array == self.superblock.array && is_size && is_suitable(header)
             };
             found.extend(header.filter(is_ours).map(|header| (*at, header)));
         }

@@ -27,6 +27,7 @@ pub(crate) fn as_version_1(block: &Superblock) -> Superblock {
         features: Features::default(),
         is_clean: false,
         horizon: 0,
+        own_bytes: 0,
         members,
         ..block.clone()
     }

@@ -90,13 +90,32 @@ impl Dump {
     }
 }
 
+/// The page of the back copy: of the one at the end of the device or, if the device grew since the `front` copy was written
+/// and none is at its end, of the one at its former end.
+fn back_page(media: &mut dyn Media, device: u16, front: Option<&Superblock>) -> u32 {
+    let (pages, page_bytes) = media.size(device);
+    let length = superblock_pages(page_bytes.max(1));
+    let last = pages.saturating_sub(length);
+    let mut is_there = |page: u32| {
+        superblock(&mut Pages::new(media, page_bytes), device, page..page.saturating_add(length), Copy::Back)
+            .is_ok()
+    };
+    let former = front.and_then(|front| front.back_before_growth(pages));
+    former.filter(|&former| !is_there(last) && is_there(former)).unwrap_or(last)
+}
+
 /// Reports all superblocks; the array is described by the superblock with the greatest update.
 fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, DumpError> {
     let mut own: Vec<Option<Superblock>> = vec![None; media.count().into()];
     for device in 0..media.count() {
-        let (pages, page_bytes) = media.size(device);
+        let (_, page_bytes) = media.size(device);
         let length = superblock_pages(page_bytes.max(1));
-        for (copy, page) in [(Copy::Front, 0), (Copy::Back, pages.saturating_sub(length))] {
+        for copy in [Copy::Front, Copy::Back] {
+            let front = own[usize::from(device)].as_ref();
+            let page = match copy {
+                Copy::Front => 0,
+                Copy::Back => back_page(media, device, front),
+            };
             match superblock(
                 &mut Pages::new(media, page_bytes),
                 device,

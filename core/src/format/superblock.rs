@@ -44,6 +44,22 @@ impl Superblock {
         self.features.compatible & Features::SERVING_CHAIN != 0
     }
 
+    /// Makes this the superblock of member `number` of the same array, whose back copy begins at page `back`.
+    pub fn assign(&mut self, number: u16, back: u32) {
+        self.number = number;
+        self.uuid = self.members[usize::from(number)].uuid;
+        let own_pages = u64::from(back) + u64::from(superblock_pages(self.page_bytes));
+        self.own_bytes = if self.has_chain() { own_pages * u64::from(self.page_bytes) } else { 0 };
+    }
+
+    /// The page at which the back copy begins on a member of `pages` pages that grew since it joined, if this is a
+    /// superblock of that member. `None` if the member did not grow, or if its size was not recorded.
+    pub fn back_before_growth(&self, pages: u32) -> Option<u32> {
+        let span = superblock_pages(self.page_bytes);
+        let own = u32::try_from(self.own_bytes / u64::from(self.page_bytes.max(1))).ok()?;
+        (2 * span..pages).contains(&own).then(|| own - span)
+    }
+
     /// The number of segments of a log.
     pub fn segments(&self) -> u32 {
         self.data.pages / self.segment_rows * u32::from(self.groups)

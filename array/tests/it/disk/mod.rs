@@ -165,6 +165,14 @@ impl Host {
         Self::open(scheme, members, disk)
     }
 
+    /// Assembles the array of `disk`, which uses `pages` pages of each member: members may have grown since.
+    pub(crate) fn open_grown(scheme: &str, disk: Disk, pages: u32, read_only: bool) -> Self {
+        let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
+        let members = Members { pages, ..Self::members_of(&disk) };
+        let opening = AssemblyOptions { read_only, ..AssemblyOptions::default() };
+        Self::open_so(scheme, members, disk, opening).unwrap_or_else(|error| panic!("{error}"))
+    }
+
     /// The findings of assembling the array of `disk`.
     pub(crate) fn opened_as(scheme: &str, mut disk: Disk, opening: AssemblyOptions) -> RecoveryReport {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
