@@ -11,7 +11,7 @@ use stripewise_base::Nanos;
 use stripewise_engine::{Engine, Incident};
 
 use crate::error::ServeError;
-use crate::events::{Events, Member, Outlet, Programs, SpaceCause, What};
+use crate::events::{Events, Member, Outlet, Programs, Source, SpaceCause, What};
 use crate::lookout::{Lookout, Notice, Noticed, Subject};
 use crate::settings::Settings;
 use bursts::{Burst, Space};
@@ -72,8 +72,9 @@ impl Monitor {
         settings: &Settings,
         tell: impl Fn(Notice) -> bool + Send + Sync + 'static,
     ) -> Result<Self, ServeError> {
-        let outlet = Outlet::start(&settings.name, settings.events.clone(), settings.on_event.clone())?;
         let status = engine.status();
+        let array = Source { name: settings.name.clone(), uuid: status.uuid.map(|uuid| uuid.to_string()) };
+        let outlet = Outlet::start(array, settings.events.clone(), settings.on_event.clone())?;
         let lookout = Lookout::new(tell);
         let is_there = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
         let members = (0..status.members.len() as u16).map(|number| {

@@ -9,6 +9,7 @@ use stripewise_array::{
 };
 use stripewise_base::units::Bytes;
 use stripewise_engine::{FileMedia, FileTrouble, MemberFile, capabilities, random_uuid};
+use stripewise_serve::events::{Source, note_created};
 use stripewise_serve::signature::{self, Taken};
 
 use super::places::{Hint, Places, array_name};
@@ -32,9 +33,9 @@ const EXAMPLES: &[Example] = &[
 
 /// Create an empty array over block devices or files
 ///
-/// The smallest device or file decides how much of each is used. A device that holds data is refused without `--force`; a device
-/// that the system uses is always refused. `--files` creates the files `member-0`, `member-1` and so on; they take space only as
-/// they are written. The paths of the members are remembered under the array's name.
+/// The smallest device or file decides how much of each is used, in whole pages. A device that holds data is refused without
+/// `--force`; a device that the system uses is always refused. `--files` creates the files `member-0`, `member-1` and so on;
+/// they take space only as they are written. The paths of the members are remembered under the array's name.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
@@ -120,7 +121,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         None => Plan::there_already(args.devices, page_bytes, args.force)?,
     };
     if !args.force && !args.dry_run {
-        refuse_known(&name, &args.places)?;
+        refuse_known(&name, &args.places, context)?;
     }
     let members = with_room_for_owner(&scheme, plan.members(page_bytes)?);
     scheme.resolve(&members, PageMemory::CARRIES_DATA)?;
@@ -154,6 +155,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if let Err(Failure::Failed(reason)) = args.places.remember(&name, &hint) {
         context.remark(&format!("{reason}; name its files where a command takes the array's name"));
     }
+    let source = Source { name: name.clone(), uuid: Some(array.to_string()) };
+    if let Err(error) = note_created(args.places.events(&name)?, &source) {
+        context
+            .remark(&format!("its events may follow those of an earlier array called \"{name}\": {error}"));
+    }
     Ok(())
 }
 
@@ -168,8 +174,8 @@ fn with_room_for_owner(scheme: &Scheme, members: Members) -> Members {
 }
 
 /// Refuses a name that belongs to another array: a name must lead to one array only.
-fn refuse_known(name: &str, places: &Places) -> Outcome {
-    let Some(hint) = places.hint(name)? else { return Ok(()) };
+fn refuse_known(name: &str, places: &Places, context: &Context<'_>) -> Outcome {
+    let Some(hint) = places.hint_or_remark(name, context)? else { return Ok(()) };
     let there =
         super::search::superblocks(&hint.paths).filter(|(_, block)| block.array.to_string() == hint.array);
     match there.map(|(path, _)| path).next() {
@@ -221,7 +227,8 @@ impl Plan {
             replaced.extend(found);
         }
         let folder = Some(folder.to_owned());
-        Ok(Self { paths, contents, files: Vec::new(), replaced, bytes: size.0, folder })
+        let bytes = size.0 / u64::from(page_bytes) * u64::from(page_bytes);
+        Ok(Self { paths, contents, files: Vec::new(), replaced, bytes, folder })
     }
 
     fn there_already(paths: Vec<PathBuf>, page_bytes: u32, force: bool) -> Outcome<Self> {

@@ -30,7 +30,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// Print the events of an array: failures, rebuilds, scrubs, damage
 ///
 /// The events come from a file that the server writes to the state folder, so the command works without a running server. The
-/// file keeps the latest one to two MiB. docs/reference/events.md lists all kinds of events.
+/// file keeps the latest one to two MiB. Events of an earlier array of the same name are left out. docs/reference/events.md
+/// lists all kinds of events.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
@@ -57,7 +58,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let file = args.places.events(&args.name)?;
     let path = file.current.display().to_string();
-    let is_known = file.current.exists() || file.previous.exists() || args.places.hint(&args.name)?.is_some();
+    let hint = args.places.hint_or_remark(&args.name, context)?;
+    let is_known = file.current.exists() || file.previous.exists() || hint.is_some();
     if !is_known {
         return Err(Failure::failed(format!(
             "nothing is known of an array \"{}\": there is no `{path}`\n  `stripewise status` lists the \
@@ -66,7 +68,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         )));
     }
     let fail = |error| Failure::failed(format!("cannot read `{path}`: {error}"));
-    let mut follower = Follower::new(file);
+    let mut follower = Follower::new(file, hint.map(|hint| hint.array)).map_err(fail)?;
     let lines = follower.lines().map_err(fail)?;
     let left_out = args.number.map_or(0, |number| lines.len().saturating_sub(number));
     let mut unread = 0;

@@ -172,7 +172,7 @@ impl Served {
         remember: impl FnOnce(&mut Hint),
         context: &mut Context<'_>,
     ) -> Outcome {
-        let before = self.places.hint(&self.name)?;
+        let before = self.places.hint_or_remark(&self.name, context)?;
         let keep = |hint: &Hint| {
             if let Err(error) = self.places.remember(&self.name, hint) {
                 context.remark(error.message());

@@ -66,16 +66,21 @@ fn scheme_for(
     block: &Superblock,
     context: &Context<'_>,
 ) -> Outcome<Scheme> {
-    match (named, hint.filter(|hint| hint.array == block.array.to_string())) {
-        (Some(named), _) => scheme_named(named, context),
-        (None, Some(hint)) => Ok(Scheme::from_toml(&block.scheme, &hint.scheme)?),
-        (None, None) if !block.settings.is_empty() => {
-            Ok(Scheme::from_settings(&block.scheme, &block.settings)?)
-        }
-        (None, None) => scheme_of(&block.scheme).map_err(|error| {
-            error.within("the array names its scheme so; give the one that it was created with as --scheme")
-        }),
+    if let Some(named) = named {
+        return scheme_named(named, context);
     }
+    let hint = hint.filter(|hint| hint.array == block.array.to_string());
+    match hint.map(|hint| Scheme::from_toml(&block.scheme, &hint.scheme)) {
+        Some(Ok(scheme)) => return Ok(scheme),
+        Some(Err(error)) => context.remark(&format!("the remembered scheme cannot be read: {error}")),
+        None => {}
+    }
+    if !block.settings.is_empty() {
+        return Ok(Scheme::from_settings(&block.scheme, &block.settings)?);
+    }
+    scheme_of(&block.scheme).map_err(|error| {
+        error.within("the array names its scheme so; give the one that it was created with as --scheme")
+    })
 }
 
 /// Records in a new array, or in one that has just got a page for its owner, that this host released it: so this host

@@ -17,6 +17,7 @@ use stripewise_serve::events::EventFile;
 use stripewise_trace::PartialFile;
 
 use super::private::{Links, make_own};
+use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
 /// Folders, as options.
@@ -141,15 +142,30 @@ impl Places {
         let path = self.state()?.join(format!("{name}.json"));
         let fail = |error: String| {
             Failure::failed(format!(
-                "cannot read `{}`: {error}\n  it is a hint alone: remove it, and name the files",
+                "cannot read `{}`, which remembers the members of \"{name}\": {error}\n  it is a hint alone: name the files or \
+                 devices, and it is written again",
                 path.display()
             ))
         };
-        let text = match fs::read(&path) {
+        match fs::metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(|error| fail(error.to_string()))?,
-        };
+            // Reading a pipe would wait.
+            Ok(found) if !found.is_file() => return Err(fail("it is no file".to_owned())),
+            _ => {}
+        }
+        let text = fs::read(&path).map_err(|error| fail(error.to_string()))?;
         serde_json::from_slice(&text).map(Some).map_err(|error| fail(error.to_string()))
+    }
+
+    /// [`Self::hint`], for commands that do without a hint: one that cannot be read is reported, and counts as none.
+    pub(crate) fn hint_or_remark(&self, name: &str, context: &Context<'_>) -> Outcome<Option<Hint>> {
+        match self.hint(name) {
+            Err(Failure::Failed(reason)) => {
+                context.remark(&reason);
+                Ok(None)
+            }
+            other => other,
+        }
     }
 
     /// Stores `hint` under `name` and replaces an earlier hint.
@@ -273,7 +289,38 @@ mod tests {
         fs::write(places.control("other").unwrap(), "").unwrap();
         fs::write(folder.path().join("run/other.sock"), "").unwrap();
         assert_eq!(places.names().unwrap(), ["other", "pool"]);
-        fs::write(folder.path().join("state/pool.json"), "{").unwrap();
-        assert!(matches!(places.hint("pool"), Err(Failure::Failed(why)) if why.contains("hint alone")));
+    }
+
+    #[test]
+    fn a_hint_that_cannot_be_read_is_reported_and_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { state_dir: Some(folder.path().into()), ..Places::default() };
+        let scheme = Scheme::from_toml("x", "name = \"x\"").unwrap();
+        let hint = Hint::new("u".into(), &scheme, &["/dev/a".into()]).unwrap();
+        let path = folder.path().join("pool.json");
+        places.remember("pool", &hint).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let is_none = || {
+            assert!(matches!(places.hint("pool"), Err(Failure::Failed(why)) if why.contains("hint alone")));
+            places.hint_or_remark("pool", &Context::new(&mut Vec::new(), true)).unwrap().is_none()
+        };
+        for content in [&b""[..], b"\x00\xff\xfe", b"{", &whole[..whole.len() / 2], b"[]", b"{\"array\": 7}"]
+        {
+            fs::write(&path, content).unwrap();
+            assert!(is_none(), "{content:?}");
+            places.remember("pool", &hint).unwrap();
+            assert_eq!(places.hint("pool").unwrap(), Some(hint.clone()));
+        }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(is_none(), "a folder");
+        assert!(places.remember("pool", &hint).is_err());
+        fs::remove_dir(&path).unwrap();
+        let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, fifo, mode, 0).unwrap();
+        assert!(is_none(), "a pipe, which is not waited for");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        assert!(is_none(), "a link to itself, which no user can read");
     }
 }

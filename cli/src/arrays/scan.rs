@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let paths = match args.paths.is_empty() {
         false => search::expand(&args.paths)?,
-        true => search::everywhere(&args.places)?,
+        true => search::everywhere(&args.places, context)?,
     };
     let mut arrays: BTreeMap<String, Vec<(PathBuf, Superblock)>> = BTreeMap::new();
     for (path, block) in search::superblocks(&paths) {

@@ -10,6 +10,7 @@ use stripewise_base::text::Visible;
 use stripewise_engine::FileMedia;
 
 use super::places::{Hint, Places};
+use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
 /// The named files and devices, and all files of named folders in the order of their names.
@@ -184,10 +185,10 @@ pub(crate) fn without_replaced(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// All block devices, and the paths where arrays were last.
-pub(crate) fn everywhere(places: &Places) -> Outcome<Vec<PathBuf>> {
+pub(crate) fn everywhere(places: &Places, context: &Context<'_>) -> Outcome<Vec<PathBuf>> {
     let mut paths = block_devices();
     for name in places.names()? {
-        paths.extend(places.hint(&name)?.iter().flat_map(Hint::places).cloned());
+        paths.extend(places.hint_or_remark(&name, context)?.iter().flat_map(Hint::places).cloned());
     }
     paths.sort();
     Ok(distinct(paths.into_iter()))

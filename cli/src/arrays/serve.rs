@@ -199,7 +199,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     args.places.make_state()?;
     log::install(args.log, context.quiet, background_log(&args, context)?);
-    let known = args.places.hint(&args.name)?;
+    // Named members need no hint.
+    let known = match args.files.is_none() && args.device.is_empty() {
+        true => args.places.hint(&args.name)?,
+        false => args.places.hint_or_remark(&args.name, context)?,
+    };
     let KnownArray { mut paths, block, is_whole, .. } = find(&args, known.as_ref())?;
     let named = offer_blanks(&args, known.as_ref(), &mut paths)?;
     let scheme = scheme_for(args.scheme.as_deref(), known.as_ref(), &block, context)?;

@@ -49,7 +49,7 @@ fn program(sandbox: &Sandbox) -> (PathBuf, PathBuf) {
 fn what_happens_to_a_member_is_in_the_file_and_reaches_the_program() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --size 16MiB").success();
-    assert_eq!(sandbox.run("events pool").success(), "", "nothing happened yet");
+    assert_eq!(kinds(&events(&sandbox)), ["array-created"], "nothing else happened yet");
     let (program, said) = program(&sandbox);
     let served = Served::start(&sandbox, "pool", &format!("--on-event {}", program.display()));
     let mut disk = served.disk();
@@ -66,7 +66,9 @@ fn what_happens_to_a_member_is_in_the_file_and_reaches_the_program() {
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
     // The server has ended.
-    let found = events(&sandbox);
+    let mut found = events(&sandbox);
+    let array = found.remove(0)["uuid"].clone();
+    assert!(array.is_string() && found.iter().all(|event| event["uuid"] == array), "{found:?}");
     let expected = [
         "serving-began",
         "member-failed",
@@ -215,6 +217,26 @@ fn a_member_whose_file_is_deleted_is_noticed() {
 }
 
 #[test]
+fn a_new_array_of_an_old_name_starts_with_none_of_its_events() {
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    let served = Served::start(&sandbox, "pool", "");
+    sandbox.run("fail pool 0").success();
+    sandbox.run("stop pool").success();
+    served.wait();
+    assert_eq!(
+        kinds(&events(&sandbox)),
+        ["array-created", "serving-began", "member-failed", "serving-ended"]
+    );
+    sandbox.run("create pool --files other --size 16MiB --force").success();
+    assert_eq!(kinds(&events(&sandbox)), ["array-created"]);
+    let served = Served::start(&sandbox, "pool", "");
+    sandbox.run("stop pool").success();
+    served.wait();
+    assert_eq!(kinds(&events(&sandbox)), ["array-created", "serving-began", "serving-ended"]);
+}
+
+#[test]
 fn events_are_followed_as_they_come() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --size 16MiB").success();
@@ -223,6 +245,7 @@ fn events_are_followed_as_they_come() {
     follow.args(["events", "pool", "--follow", "--json"]).stdout(std::process::Stdio::piped());
     let mut follow = follow.spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(follow.stdout.take().unwrap()));
+    assert!(lines.next().unwrap().unwrap().contains("\"array-created\""));
     assert!(lines.next().unwrap().unwrap().contains("\"serving-began\""));
     sandbox.run("fail pool 0").success();
     assert!(lines.next().unwrap().unwrap().contains("\"member-failed\""));

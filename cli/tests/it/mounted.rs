@@ -28,8 +28,8 @@ clean_up() {
 }
 trap clean_up EXIT
 patiently() { for _ in $(seq 500); do "$@" >/dev/null 2>&1 && return; sleep 0.02; done; echo "failed: $*" >&2; }
-nbdfuse() { patiently nbdinfo --size 'nbd+unix:///pool?socket=pool.sock'; command nbdfuse "$@" || true; }
-losetup() { [ "$1" = -d ] || patiently test -s disk/pool; command losetup "$@"; }
+nbdfuse() { patiently nbdinfo --size 'nbd+unix:///pulled?socket=pulled.sock'; command nbdfuse "$@" || true; }
+losetup() { [ "$1" = -d ] || patiently test -s disk/pulled; command losetup "$@"; }
 umount() { [ -z "$load" ] || { kill $load; wait $load; load=; } 2>/dev/null || true; patiently command umount "$@"; }
 fusermount3() { patiently command fusermount3 "$@"; }
 fill() {

@@ -5,6 +5,8 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 /// Most bytes of a file before it is rotated.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -135,12 +137,44 @@ fn append_to(path: &Path) -> io::Result<File> {
 pub struct Follower {
     at: EventFile,
     open: Option<BufReader<File>>,
+    /// The UUID of the array whose events are read; the others in the file are of earlier arrays of its name.
+    array: Option<String>,
+}
+
+/// The part of an event that tells its array.
+#[derive(Deserialize)]
+struct Origin {
+    uuid: Option<String>,
+    kind: Option<String>,
+}
+
+/// `lines` without events of other arrays than `array`: those with another UUID, and all before the creation of `array`.
+/// Programs that did not write UUIDs may have served it since. Lines that are no events are kept.
+fn of_array(mut lines: Vec<String>, array: &str) -> Vec<String> {
+    let origin = |line: &String| serde_json::from_str::<Origin>(line).ok();
+    let is_its = |its: &Origin| its.uuid.as_ref().is_none_or(|uuid| uuid == array);
+    let creates =
+        |its: Origin| its.uuid.is_some() && is_its(&its) && its.kind.as_deref() == Some("array-created");
+    if let Some(created) = lines.iter().rposition(|line| origin(line).is_some_and(creates)) {
+        lines.drain(..created);
+    }
+    lines.retain(|line| origin(line).is_none_or(|its| is_its(&its)));
+    lines
 }
 
 impl Follower {
-    /// Starts at the first existing line.
-    pub fn new(at: EventFile) -> Self {
-        Self { at, open: None }
+    /// Starts at the first existing line. With the UUID of an array, events of other arrays are left out; without, only
+    /// those of the last array of the name remain, if events tell it.
+    ///
+    /// # Errors
+    /// The errors of the operating system.
+    pub fn new(at: EventFile, array: Option<String>) -> io::Result<Self> {
+        let last = |line: &String| serde_json::from_str::<Origin>(line).ok().and_then(|its| its.uuid);
+        let array = match array {
+            None => at.lines()?.iter().rev().find_map(last),
+            named => named,
+        };
+        Ok(Self { at, open: None, array })
     }
 
     /// The lines since the last call.
@@ -148,6 +182,14 @@ impl Follower {
     /// # Errors
     /// The errors of the operating system.
     pub fn lines(&mut self) -> io::Result<Vec<String>> {
+        let lines = self.all_lines()?;
+        Ok(match &self.array {
+            Some(array) => of_array(lines, array),
+            None => lines,
+        })
+    }
+
+    fn all_lines(&mut self) -> io::Result<Vec<String>> {
         let mut lines = Vec::new();
         if self.open.is_none() {
             if let Some(file) = found(&self.at.previous)? {
@@ -214,7 +256,7 @@ mod tests {
     fn a_follower_misses_nothing_over_rotations() {
         let folder = tempfile::tempdir().unwrap();
         let at = EventFile::of(folder.path(), "pool");
-        let mut follower = Follower::new(at.clone());
+        let mut follower = Follower::new(at.clone(), None).unwrap();
         assert!(follower.lines().unwrap().is_empty());
         let mut file = RotatingFile::bounded(at.clone(), 100).unwrap();
         let mut seen = Vec::new();
@@ -224,6 +266,37 @@ mod tests {
         }
         assert_eq!(seen.len(), 50, "{seen:?}");
         assert_eq!(seen.last().unwrap(), "{\"event\":149}");
+    }
+
+    #[test]
+    fn a_new_array_of_an_old_name_starts_without_the_events_of_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = EventFile::of(folder.path(), "pool");
+        let event = |uuid: &str, kind: &str| format!("{{\"uuid\":\"{uuid}\",\"kind\":\"{kind}\"}}");
+        let bare = |kind: &str| format!("{{\"kind\":\"{kind}\"}}");
+        let old = [bare("1"), event("a", "array-created"), event("a", "2"), bare("3"), "{\"cut".to_owned()];
+        let new = [event("b", "array-created"), event("b", "4"), bare("5"), "{\"cut".to_owned()];
+        // The old array is served once more, by other paths.
+        let late = [event("a", "6")];
+        let write = |lines: &[String]| {
+            let mut file = RotatingFile::open(at.clone()).unwrap();
+            lines.iter().for_each(|line| file.append(format!("{line}\n").as_bytes()).unwrap());
+        };
+        let read = |array: Option<&str>| {
+            Follower::new(at.clone(), array.map(str::to_owned)).unwrap().lines().unwrap()
+        };
+        write(&old);
+        assert_eq!(read(Some("a")), old[1..]);
+        assert_eq!(read(Some("b")), [&old[0], &old[3], &old[4]], "they name no array");
+        write(&new);
+        assert_eq!(read(Some("b")), new);
+        assert_eq!(read(None), new, "the last array has the name");
+        let mut follower = Follower::new(at.clone(), Some("b".into())).unwrap();
+        follower.lines().unwrap();
+        write(&late);
+        assert_eq!(follower.lines().unwrap(), [""; 0]);
+        write(&new[1..2]);
+        assert_eq!(follower.lines().unwrap(), new[1..2]);
     }
 
     #[test]

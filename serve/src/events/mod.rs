@@ -62,6 +62,7 @@ fn readable<S: serde::Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok
     reason = "docs/reference/events.md says what each field means, and a test holds it to that"
 )]
 pub enum What {
+    ArrayCreated {},
     ServingBegan {
         read_only: bool,
         missing_members: u64,
@@ -235,7 +236,8 @@ impl What {
             | Self::RebuildHalted { member, .. }
             | Self::SuperblockReconstructed { member, .. }
             | Self::DamageFound { member, .. } => Some(member),
-            Self::ServingBegan { .. }
+            Self::ArrayCreated {}
+            | Self::ServingBegan { .. }
             | Self::ServingEnded {}
             | Self::ScrubEnded { .. }
             | Self::DamageRepaired { .. }
@@ -278,7 +280,8 @@ impl What {
             | Self::ConnectionRefused { .. }
             | Self::EventsDropped { .. } => Severity::Warning,
             Self::ServingBegan { missing_members, .. } if *missing_members > 0 => Severity::Warning,
-            Self::ServingBegan { .. }
+            Self::ArrayCreated {}
+            | Self::ServingBegan { .. }
             | Self::ServingEnded {}
             | Self::MemberReturned { .. }
             | Self::MemberReplaced { .. }
@@ -297,6 +300,7 @@ impl What {
     pub fn message(&self) -> String {
         let of = self.member().map_or(String::new(), |member| format!("member {}", member.member));
         match self {
+            Self::ArrayCreated {} => "the array was created".to_owned(),
             Self::ServingBegan { missing_members: 0, read_only: false } => "serving began".to_owned(),
             Self::ServingBegan { missing_members: 0, .. } => "serving began, read-only".to_owned(),
             Self::ServingBegan { missing_members, .. } => {
@@ -399,6 +403,21 @@ impl What {
     }
 }
 
+/// The array of an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Its name.
+    pub name: String,
+    /// Its UUID, if it has metadata. Another array may have had the same name before.
+    pub uuid: Option<String>,
+}
+
+impl From<&str> for Source {
+    fn from(name: &str) -> Self {
+        Self { name: name.to_owned(), uuid: None }
+    }
+}
+
 /// An event, as written to a line of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
@@ -406,8 +425,11 @@ pub struct Event {
     pub time: String,
     /// The severity.
     pub severity: Severity,
-    /// The array.
+    /// The name of the array.
     pub array: String,
+    /// The UUID of the array. None without metadata, and in events of programs that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
     /// The event as a sentence.
     pub message: String,
     /// The content.
@@ -416,12 +438,13 @@ pub struct Event {
 }
 
 impl Event {
-    /// An event of the array called `array` that happens now.
-    pub fn now(array: &str, what: What) -> Self {
+    /// An event of `array` that happens now.
+    pub fn now(array: &Source, what: What) -> Self {
         Self {
             time: Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true),
             severity: what.severity(),
-            array: array.to_owned(),
+            array: array.name.clone(),
+            uuid: array.uuid.clone(),
             message: what.message(),
             what,
         }
@@ -434,6 +457,14 @@ impl Event {
         line.push(b'\n');
         line
     }
+}
+
+/// Records in the event file that `array` was created. Events of an earlier array of this name precede this one.
+///
+/// # Errors
+/// The errors of the operating system.
+pub fn note_created(at: EventFile, array: &Source) -> std::io::Result<()> {
+    RotatingFile::open(at)?.append(&Event::now(array, What::ArrayCreated {}).line())
 }
 
 #[cfg(test)]

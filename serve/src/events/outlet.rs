@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-use super::{Event, EventFile, RotatingFile, Severity, What, program};
+use super::{Event, EventFile, RotatingFile, Severity, Source, What, program};
 use crate::error::ServeError;
 
 /// Most events that wait to be written.
@@ -21,7 +21,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// Accepts events from any thread, without waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
-    array: Arc<str>,
+    array: Arc<Source>,
     to: SyncSender<Event>,
     dropped: Arc<AtomicU64>,
 }
@@ -69,21 +69,21 @@ fn wait(over: &Receiver<()>, otherwise: &str) {
 }
 
 impl Outlet {
-    /// Starts the thread that writes the events of the array called `name` to the log, and to a file and a program if
+    /// Starts the thread that writes the events of `array` to the log, and to a file and a program if
     /// they are given.
     ///
     /// # Errors
     /// When the system starts no thread. If the file cannot be written, the log names it, and the array is served
     /// without it.
     pub(crate) fn start(
-        name: &str,
+        array: Source,
         file: Option<EventFile>,
         program: Option<PathBuf>,
     ) -> Result<Self, ServeError> {
         let (to, events) = sync_channel(WAITING_MAX);
         let (ends, over) = sync_channel(0);
         let dropped = Arc::new(AtomicU64::new(0));
-        let array: Arc<str> = name.into();
+        let array = Arc::new(array);
         let (own, left_out) = (array.clone(), dropped.clone());
         let started = program.map(start_program).transpose()?;
         let (starts, programs) = started.unzip();
@@ -130,7 +130,7 @@ fn start_program(path: PathBuf) -> Result<(SyncSender<Event>, Receiver<()>), Ser
 
 struct Writer {
     file: Option<RotatingFile>,
-    array: Arc<str>,
+    array: Arc<Source>,
     left_out: Arc<AtomicU64>,
     starts: Option<SyncSender<Event>>,
 }
@@ -220,7 +220,7 @@ mod tests {
     fn what_is_reported_is_in_the_file_when_the_server_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let at = EventFile::of(folder.path(), "pool");
-        let outlet = Outlet::start("pool", Some(at.clone()), None).unwrap();
+        let outlet = Outlet::start("pool".into(), Some(at.clone()), None).unwrap();
         let events = outlet.events();
         super::super::tests::all().into_iter().for_each(|what| events.tell(what));
         drop(events);
@@ -237,7 +237,7 @@ mod tests {
         let at = EventFile::of(folder.path(), "pool");
         let (to, queue) = sync_channel(4);
         let dropped = Arc::new(AtomicU64::new(0));
-        let events = Events { array: "pool".into(), to, dropped: dropped.clone() };
+        let events = Events { array: Arc::new("pool".into()), to, dropped: dropped.clone() };
         let begun = Instant::now();
         for _ in 0..10 {
             events.tell(What::SpaceReturned {});
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(dropped.load(Ordering::Relaxed), 6);
         drop(events);
         let file = RotatingFile::open(at.clone()).ok();
-        Writer { file, array: "pool".into(), left_out: dropped, starts: None }.run(&queue);
+        Writer { file, array: Arc::new("pool".into()), left_out: dropped, starts: None }.run(&queue);
         let lines = at.lines().unwrap();
         assert_eq!(lines.len(), 5);
         assert!(lines.iter().any(|line| line.contains("\"events-dropped\",\"events\":6")), "{lines:?}");

@@ -107,7 +107,7 @@ mod tests {
 
     fn failed() -> Event {
         let member = Member { member: 2, path: Some("/dev/sd x".into()) };
-        Event::now("pool", What::MemberFailed { member, reason: "why".into() })
+        Event::now(&"pool".into(), What::MemberFailed { member, reason: "why".into() })
     }
 
     fn run_all(program: &Path, limit: Duration, events: impl IntoIterator<Item = Event>) {
@@ -123,7 +123,7 @@ mod tests {
         let said = folder.path().join("said");
         let program =
             script(folder.path(), &format!("{{ printf '%s|' \"$#\" \"$@\"; cat; }} >> {}", said.display()));
-        let (first, second) = (failed(), Event::now("pool", What::SpaceReturned {}));
+        let (first, second) = (failed(), Event::now(&"pool".into(), What::SpaceReturned {}));
         run_all(&program, TIME_LIMIT, [first.clone(), second.clone()]);
         let expected = [
             b"3|member-failed|pool|/dev/sd x|".to_vec(),
@@ -143,7 +143,11 @@ mod tests {
             &format!("case $1 in member-failed) sleep 600 & wait;; *) touch {};; esac", done.display()),
         );
         let begun = Instant::now();
-        run_all(&program, Duration::from_millis(100), [failed(), Event::now("pool", What::SpaceReturned {})]);
+        run_all(
+            &program,
+            Duration::from_millis(100),
+            [failed(), Event::now(&"pool".into(), What::SpaceReturned {})],
+        );
         assert!(begun.elapsed() < Duration::from_secs(20), "it is not waited for");
         assert!(done.exists(), "the next event has its turn");
     }

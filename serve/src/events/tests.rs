@@ -12,6 +12,7 @@ fn member() -> Member {
 pub(crate) fn all() -> Vec<What> {
     let (member, reason) = (member(), "why".to_owned());
     vec![
+        What::ArrayCreated {},
         What::ServingBegan { read_only: false, missing_members: 1 },
         What::ServingEnded {},
         What::MemberSlow { member: member.clone(), latency_ns: 5_000_000_000 },
@@ -75,13 +76,14 @@ pub(crate) fn all() -> Vec<What> {
 #[test]
 fn every_event_is_read_as_it_was_written() {
     for what in all() {
-        let event = Event::now("pool", what);
+        let event = Event::now(&"pool".into(), what);
         let line = event.line();
         assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1, "one line");
         assert_eq!(serde_json::from_slice::<Event>(&line).unwrap(), event);
         let value: Value = serde_json::from_slice(&line).unwrap();
         assert!(chrono::DateTime::parse_from_rfc3339(value["time"].as_str().unwrap()).is_ok(), "{value}");
         assert_eq!(value["kind"], event.what.kind());
+        assert_eq!(value.get("uuid"), None, "its array has none");
         assert_eq!(value.get("member").is_some(), event.what.member().is_some(), "{value}");
     }
 }
@@ -89,7 +91,7 @@ fn every_event_is_read_as_it_was_written() {
 #[test]
 fn the_document_has_every_kind_with_its_fields_and_severity() {
     let document = include_str!("../../../docs/reference/events.md");
-    let common = ["time", "severity", "array", "message", "kind", "member", "path"];
+    let common = ["time", "severity", "array", "uuid", "message", "kind", "member", "path"];
     for what in all() {
         let kind = what.kind();
         let row = document.lines().find(|line| line.starts_with(&format!("| `{kind}` |")));
@@ -101,4 +103,13 @@ fn the_document_has_every_kind_with_its_fields_and_severity() {
             assert!(row.contains(&format!("`{field}`")), "docs/reference/events.md: {kind} lacks {field}");
         }
     }
+}
+
+#[test]
+fn an_event_carries_the_uuid_of_its_array() {
+    let array = Source { name: "pool".into(), uuid: Some("1234".into()) };
+    let event = Event::now(&array, What::SpaceReturned {});
+    let value: Value = serde_json::from_slice(&event.line()).unwrap();
+    assert_eq!((&value["array"], &value["uuid"]), (&"pool".into(), &"1234".into()));
+    assert_eq!(serde_json::from_slice::<Event>(&event.line()).unwrap(), event);
 }
