@@ -8,6 +8,7 @@
 pub mod circles;
 pub mod examples;
 pub mod file;
+pub mod guides;
 pub mod idioms;
 pub mod layers;
 pub mod markdown;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file::File;
 use crate::idioms::{self, Idioms};
-use crate::{Complaint, circles, examples, layers, markdown, source};
+use crate::{Complaint, circles, examples, guides, layers, markdown, source};
 
 /// Folders without source files of this tree.
 const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
@@ -65,6 +65,7 @@ const PRESETS: [&str; 3] = ["schemes/", "flash/presets/", "trace/profiles/"];
 pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
     let mut complaints = examples::placement_is_contained(files);
     complaints.extend(circles::none_is_large(files));
+    complaints.extend(guides::names_are_their_own(files));
     let list = files.iter().find(|file| file.path == idioms::LIST).map_or("", |file| &file.text);
     let idioms = Idioms::parse(list).unwrap_or_else(|bad| panic!("{bad}"));
     for File { path, text } in files {
@@ -92,6 +93,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
         if path.ends_with(".md") {
             complaints.extend(idioms.in_document(path, text));
             complaints.extend(markdown::one_title(path, text));
+            complaints.extend(guides::packages_are_named(path, text));
             complaints.extend(markdown::links_resolve(path, text, &|target| root.join(target).exists()));
             complaints.extend(examples::listed_files_exist(path, text, &|file| root.join(file).exists()));
         }
@@ -130,6 +132,7 @@ mod tests {
             file("sim/src/u.rs", "fn f() { unsafe { g() } }\n"),
             file("sim/src/w.rs", concat!("// TO", "DO later\n")),
             file("docs/untitled.md", "No title.\n"),
+            file("docs/how-to/x.md", "# T\n\n```sh\nnbdcopy a b\n```\n"),
             file(examples::PAGE, "# T\n\n| `nowhere/at/all.rs` | x |\n"),
             file("docs/link.md", "# T\n\n[x](nowhere/at/all.md)\n"),
             file("CHANGELOG.md", "# Changelog\n\nStuff.\n"),
