@@ -1,6 +1,6 @@
 //! Loss of power without metadata on the members: a new controller over what persistent memory kept.
 
-use crate::array::{Array, Placed};
+use crate::array::{Array, Placed, each};
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
@@ -65,9 +65,17 @@ impl<M: Memory> Array<M> {
         Ok(array)
     }
 
-    /// Starts recovery after a loss of power: the first call after [`Self::restart`] or [`Self::open`].
+    /// Starts recovery after a loss of power: the first call after [`Self::restart`] or [`Self::open`]. A scrub that the last
+    /// serving interrupted continues.
     pub fn resume<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.exec.advance(now);
+        if !self.exec.read_only {
+            each!(mut self, placement => {
+                if placement.continue_scrub(&self.exec) {
+                    self.exec.begin_metadata_scrub(placement);
+                }
+            });
+        }
         self.poll(driver);
     }
 

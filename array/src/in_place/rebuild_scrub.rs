@@ -90,6 +90,15 @@ impl InPlace {
         }
     }
 
+    /// Continues a scrub that an earlier serving interrupted. Returns false if there is none.
+    pub(crate) fn continue_scrub<M: Memory>(&mut self, exec: &Executor<M>) -> bool {
+        let rows = self.scrub_length(exec);
+        let Some(members) = self.membership_mut() else { return false };
+        let Some(done) = members.scrub_to_continue(rows) else { return false };
+        members.continue_scrub(Rows::new(done, rows), done);
+        true
+    }
+
     /// The number of rows of a complete scrub.
     pub(crate) fn scrub_length<M: Memory>(&self, exec: &Executor<M>) -> u64 {
         exec.geometry.rows()
@@ -273,6 +282,7 @@ impl InPlace {
             }
             if let Some(scrub) = &mut roster.members.scrub.walk {
                 scrub.finish(row);
+                roster.members.scrub.noted = scrub.done();
             }
             return;
         }

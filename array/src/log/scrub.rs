@@ -24,6 +24,15 @@ impl Log {
         }
     }
 
+    /// Continues a scrub that an earlier serving interrupted. Returns false if there is none.
+    pub(crate) fn continue_scrub<M: Memory>(&mut self, exec: &Executor<M>) -> bool {
+        let segments = self.scrub_length(exec);
+        let Some(members) = self.membership_mut() else { return false };
+        let Some(done) = members.scrub_to_continue(segments) else { return false };
+        members.continue_scrub(Walk { segment: done as u32, ..Walk::default() }, done);
+        true
+    }
+
     /// The number of segments of a complete scrub.
     pub(crate) fn scrub_length<M: Memory>(&self, _exec: &Executor<M>) -> u64 {
         self.segments.count().into()
@@ -40,6 +49,10 @@ impl Log {
             return false;
         };
         let slots = log.segment_slots() as u32;
+        if walk.under_way == 0 && walk.segment <= log.segments.count() {
+            self.durable_mut().members.scrub.noted = walk.done();
+        }
+        let log = &*self;
         if walk.segment >= log.segments.count() {
             let is_over = walk.under_way == 0;
             // A scrub that was stopped knows nothing of the segments that it did not read.

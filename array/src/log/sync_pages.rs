@@ -85,6 +85,7 @@ impl Log {
             durable.sync.gone = 0;
             durable.unstamped = 0;
             durable.members.superblock.update += 1;
+            durable.members.record_scrub();
             if durable.members.superblock.version > 1 {
                 durable.members.superblock.horizon = durable.sync.horizon;
             }

@@ -94,18 +94,43 @@ impl<W, R> Membership<W, R> {
 
     /// Starts a scrub, now or after the current one.
     pub(crate) fn begin_scrub(&mut self, walk: W) {
-        self.scrub.begin(walk);
+        self.scrub.begin(walk, self.superblock.update);
+    }
+
+    /// The segments or rows, of `all`, that a scrub of an earlier serving had done when it was interrupted.
+    pub(crate) fn scrub_to_continue(&self, all: u64) -> Option<u64> {
+        let done = self.superblock.scrub_cursor;
+        (self.superblock.has_chain() && self.scrub.walk.is_none() && (1..all).contains(&done)).then_some(done)
+    }
+
+    /// Continues a scrub of an earlier serving, which has done `done`, with `walk`.
+    pub(crate) fn continue_scrub(&mut self, walk: W, done: u64) {
+        self.begin_scrub(walk);
+        (self.scrub.is_continued, self.scrub.noted) = (true, done);
+    }
+
+    /// Puts the state of scrubs into the next version of the superblocks, which other events cause. A scrub that found a loss
+    /// begins again in the next serving.
+    pub(crate) fn record_scrub(&mut self) {
+        if self.superblock.has_chain() {
+            let is_whole = self.scrub.walk.is_some() && self.scrub.counts.lost == 0;
+            self.superblock.scrub_cursor = if is_whole { self.scrub.noted } else { 0 };
+            self.superblock.verified_to = self.superblock.verified_to.max(self.scrub.verified);
+        }
     }
 
     /// Ends a scrub, which is complete or was stopped; starts the next one with `walk`, if one was requested meanwhile. Besides
     /// the chunks that the scrub found lost, `lost` chunks were known to be lost.
     pub(crate) fn end_scrub(&mut self, is_complete: bool, lost: u64, walk: W) {
-        if self.scrub.end(walk) || !is_complete {
+        let (began, is_continued) = (self.scrub.began, self.scrub.is_continued);
+        if self.scrub.end(walk, self.superblock.update) || !is_complete {
             return;
         }
         self.scrub.counts.lost += lost;
-        if self.scrub.counts.lost == 0 && self.rebuilds.is_empty() {
+        // What an earlier serving read may have changed since.
+        if self.scrub.counts.lost == 0 && self.rebuilds.is_empty() && !is_continued {
             self.unrecovered = 0;
+            self.scrub.verified = began;
         }
     }
 

@@ -30,6 +30,7 @@ mod restart;
 mod room;
 mod rounds;
 mod scheme_keys;
+mod scrub_cursor;
 mod stamps;
 mod summaries;
 mod support;

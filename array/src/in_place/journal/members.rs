@@ -291,6 +291,7 @@ impl Roster {
     /// Begins an update of the superblocks. The members in the mask `failed` take no part.
     pub(crate) fn begin_update(&mut self, member: u16, news: News, failed: u64) {
         self.members.superblock.update += 1;
+        self.members.record_scrub();
         self.members.superblock.is_clean = news == News::Stopped && self.members.superblock.version > 1;
         match news {
             News::Comes { .. } => self.members.record_joining(member, 0),

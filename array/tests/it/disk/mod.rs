@@ -537,6 +537,11 @@ impl Host {
         }
     }
 
+    /// Lets rebuilds and scrubs read and write this number of pages; `None`: any.
+    pub(crate) fn allow(&mut self, pages: Option<u64>) {
+        self.array.allow(self.now, pages, &mut self.world);
+    }
+
     pub(crate) fn begin_scrub(&mut self) {
         self.array.scrub(self.now, &mut self.world);
     }
