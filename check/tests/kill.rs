@@ -15,7 +15,7 @@ use stripewise_nbd::{BlockSizes, Command, Connection, Export, Fault, Limits, Rep
 const BYTES: usize = 1 << 20;
 
 /// Flaws, by the name of the scheme with which the disk was created, and a part of the error message for each.
-const FLAWS: [(&str, &str); 10] = [
+const FLAWS: [(&str, &str); 12] = [
     ("flush-dropped", "; admissible: "),
     ("fua-dropped", "; admissible: "),
     ("flush-leaves-out-the-last-block", "; admissible: "),
@@ -26,6 +26,8 @@ const FLAWS: [(&str, &str); 10] = [
     ("fails", "a request failed with Io"),
     ("dies", "the server ended by itself"),
     ("dirty", "`check` is not clean"),
+    ("degraded", "`status` says that the array is degraded"),
+    ("charged", "`status` says that member 0 has errors"),
 ];
 
 fn main() {
@@ -46,6 +48,8 @@ fn main() {
             serve(&folder(), Path::new(address));
         }
         Some("stop") => fs::write(folder().join("stop"), []).expect("a new file"),
+        Some("status") => println!("{}", status(&flaw(&folder()))),
+        Some("scrub") => {}
         Some("check") => std::process::exit((flaw(&folder()) == "dirty").into()),
         _ => test(),
     }
@@ -81,6 +85,15 @@ fn test() {
         assert!(said.contains(expected), "{flaw}: {said}");
         println!("{flaw}: {}", said.lines().next().unwrap_or_default());
     }
+}
+
+/// What the server says of itself. The array has one member.
+fn status(flaw: &str) -> String {
+    let health = if flaw == "degraded" { "degraded" } else { "clean" };
+    let errors = u64::from(flaw == "charged");
+    let member = format!(r#"{{"number": 0, "state": "active", "total_errors": {{"checksum": {errors}}}}}"#);
+    let scrub = r#"{"damaged": 0, "lost": 0, "metadata_damaged": 0}"#;
+    format!(r#"[{{"health": "{health}", "members": [{member}], "last_scrub": {scrub}}}]"#)
 }
 
 fn flaw(folder: &Path) -> String {

@@ -38,6 +38,8 @@ pub struct Counts {
     pub lost: u64,
     /// See [`Counts::lost`].
     pub replaced: u64,
+    /// Answers of `status` that were judged.
+    pub judged: u64,
     /// Time from a server's start to its first answer: the sum and the maximum.
     pub opening: Duration,
     /// See [`Counts::opening`].
@@ -81,6 +83,7 @@ impl fmt::Display for Counts {
         if self.lost > 0 {
             writeln!(f, "{} members were taken out of service, {} replaced", self.lost, self.replaced)?;
         }
+        writeln!(f, "{} answers of `status` were true", self.judged)?;
         let mean = self.opening.as_secs_f64() * 1e3 / served as f64;
         write!(
             f,

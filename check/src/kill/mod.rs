@@ -11,6 +11,7 @@ mod link;
 mod load;
 mod power;
 mod server;
+mod verdict;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -97,6 +98,9 @@ fn trial(settings: &Settings, place: &ArrayFolder, told: &mut dyn FnMut(&Counts)
             let links = server.connect(settings.connections, begun + OPENING_TIME)?;
             counts.opened(begun.elapsed());
             load.verify(links, &mut counts)?;
+            if !settings.losses {
+                verdict::whole(&place.status()?, &mut counts)?;
+            }
             let mut links = server.connect(settings.connections, Instant::now() + OPENING_TIME)?;
             let times = [(); 2].map(|()| within(&mut random, settings.longest));
             let mut served = load.run(&mut links, times[0], &mut counts);
@@ -119,6 +123,8 @@ fn trial(settings: &Settings, place: &ArrayFolder, told: &mut dyn FnMut(&Counts)
     if settings.losses {
         heal(place)?;
     }
+    place.ask("scrub", &["--wait"])?;
+    verdict::scrubbed(&place.status()?, &mut counts)?;
     server.stop()?;
     // A clean stop has flushed everything.
     if let Some(power) = &mut power {

@@ -1,5 +1,6 @@
 //! The server process, and other commands on its array.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -111,6 +112,11 @@ impl ArrayFolder {
 #[derive(Debug, Deserialize)]
 pub(super) struct Status {
     pub(super) health: String,
+    /// Whether the array has no space: it is then not clean, and as redundant as before.
+    #[serde(default)]
+    pub(super) full: bool,
+    #[serde(default)]
+    pub(super) last_scrub: Option<Scrubbed>,
     #[serde(alias = "elements")]
     pub(super) members: Vec<MemberStatus>,
 }
@@ -118,8 +124,20 @@ pub(super) struct Status {
 /// The state of a member.
 #[derive(Debug, Deserialize)]
 pub(super) struct MemberStatus {
-    number: u16,
-    state: String,
+    pub(super) number: u16,
+    pub(super) state: String,
+    /// By kind, since the server started.
+    #[serde(default)]
+    pub(super) total_errors: BTreeMap<String, u64>,
+}
+
+/// The counts of a scrub.
+#[derive(Debug, Deserialize)]
+pub(super) struct Scrubbed {
+    pub(super) damaged: u64,
+    pub(super) lost: u64,
+    #[serde(default)]
+    pub(super) metadata_damaged: u64,
 }
 
 impl Status {
