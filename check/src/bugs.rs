@@ -19,9 +19,10 @@ impl Planted {
         array.chain(flash).map(|bug| (bug.name(), bug)).collect()
     }
 
-    /// The controller bugs that the crash checker must find, by name.
+    /// The controller bugs that the crash checker must find, by name: those of metadata, and those of what an array says.
     pub fn of_metadata() -> Vec<(String, Self)> {
-        let bugs = stripewise_array::Bug::METADATA.iter().map(|&bug| Self::Array(bug));
+        let all = stripewise_array::Bug::METADATA.iter().chain(stripewise_array::Bug::HEALTH);
+        let bugs = all.map(|&bug| Self::Array(bug));
         bugs.map(|bug| (bug.name(), bug)).collect()
     }
 

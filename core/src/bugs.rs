@@ -33,6 +33,12 @@ pub enum Bug {
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
     /// and on pages without live content.
     StaleCharged,
+    /// Content that does not match its checksum counts as an error of another member.
+    VictimCharged,
+    /// Content that does not match its checksum counts as an error of no member.
+    MismatchNotCharged,
+    /// The rebuild of a log leaves out every other segment, and the member counts as whole.
+    CleanTooEarly,
     /// Content that is read is not verified against its checksum.
     ChecksumIgnored,
     /// Updates do not wait until their record is in the redo journal.
@@ -400,5 +406,6 @@ impl Bug {
     ];
 
     /// Bugs of what the array says of its members. They corrupt no data.
-    pub const HEALTH: &[Self] = &[Self::StaleCharged];
+    pub const HEALTH: &[Self] =
+        &[Self::StaleCharged, Self::VictimCharged, Self::MismatchNotCharged, Self::CleanTooEarly];
 }

@@ -336,8 +336,10 @@ impl<M: Memory> Executor<M> {
         if outcome != answered {
             // A read that a write may have overtaken is repeated before the member is blamed for the mismatch.
             let is_doubt = placement.may_doubt() && self.plans[plan as usize].may_doubt();
-            if !is_doubt && placement.charges(id, self) {
-                driver.mismatched(operation.member, operation.page);
+            if !is_doubt && placement.charges(id, self) && !self.has_bug(Bug::MismatchNotCharged) {
+                let its_neighbour = (operation.member + 1) % self.members.count as u16;
+                let is_wrong = self.has_bug(Bug::VictimCharged);
+                driver.mismatched(if is_wrong { its_neighbour } else { operation.member }, operation.page);
             }
         }
         self.left(operation.member, is_read);

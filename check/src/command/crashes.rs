@@ -8,7 +8,9 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use stripewise_check::Planted;
-use stripewise_check::crash::{Broken, Checker, Counts, CrashCase, Effort, Kind, Script, Target};
+use stripewise_check::crash::{
+    Broken, Checker, Counts, CrashCase, Effort, Fault, Kind, Question, Script, Target,
+};
 
 use super::progress::Progress;
 use super::runner;
@@ -33,6 +35,13 @@ pub(crate) struct Crashes {
     /// newest-checkpoint, commits, summary, stripe, record, table or bitmap
     #[arg(long, value_name = "STRUCTURE", conflicts_with = "case")]
     destroy: Option<Target>,
+    /// End each scenario with this fault of redundancy (or several, with commas): returns-after-damage, returns-stale,
+    /// out-during-rebuild, dead-rot, rot-apart, beyond-under-load, full-scrub, resized or mixed-copies
+    #[arg(long, value_name = "FAULT", value_delimiter = ',', conflicts_with = "case")]
+    fault: Vec<Fault>,
+    /// Ask these questions about redundancy: redundancy, charges, restart, recovery or repairs [default: all but the last]
+    #[arg(long, value_name = "QUESTION", value_delimiter = ',')]
+    oracle: Vec<Question>,
     /// Threads [default: as many as the machine has]
     #[arg(long)]
     jobs: Option<usize>,
@@ -79,11 +88,23 @@ impl Crashes {
     }
 
     fn checker(&self) -> Checker {
-        Checker::new(match self.bug {
+        let checker = Checker::new(match self.bug {
             Some(Planted::Array(bug)) => Some(bug),
             _ => None,
-        })
-        .corrupts(self.destroy)
+        });
+        let checker = checker.corrupts(self.destroy);
+        let checker = if self.fault.is_empty() { checker } else { checker.strikes(&self.fault) };
+        if self.oracle.is_empty() { checker } else { checker.asks(&self.oracle) }
+    }
+
+    /// The options that choose faults and questions, for a replay.
+    fn asked(&self) -> String {
+        let list = |option: &str, names: Vec<&str>| match names.is_empty() {
+            true => String::new(),
+            false => format!(" --{option} {}", names.join(",")),
+        };
+        list("fault", self.fault.iter().map(|fault| fault.name()).collect())
+            + &list("oracle", self.oracle.iter().map(|question| question.name()).collect())
     }
 
     fn file(&self, file: &str) -> anyhow::Result<bool> {
@@ -170,6 +191,7 @@ impl Crashes {
                     if let (Some(_), Some(corruption)) = (self.destroy, broken.case.corruption) {
                         only += &format!(" --destroy {}", corruption.target.name());
                     }
+                    only += &self.asked();
                     self.tell(
                         &mut checker,
                         &format!("seed {seed}"),

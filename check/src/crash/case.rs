@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use stripewise_base::suggest::{ConfigError, read_toml};
 
 use super::corruption::Corruption;
+use super::faults::NewFault;
 use super::keep::Keep;
 use super::members::Wrong;
 use super::shape::Shape;
@@ -112,6 +113,9 @@ pub struct Era {
     /// Members that return, or are replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comebacks: Vec<Comeback>,
+    /// Events from which on the oracle looks at the array as soon as no request is in flight.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub audits: Vec<u64>,
     /// Events before which a scrub begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scrubs: Vec<u64>,
@@ -135,6 +139,7 @@ impl Era {
             cuts: Vec::new(),
             strikes: Vec::new(),
             comebacks: Vec::new(),
+            audits: Vec::new(),
             scrubs: Vec::new(),
             asks: Vec::new(),
         }
@@ -159,12 +164,15 @@ pub struct CrashCase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(alias = "ruin")]
     pub corruption: Option<Corruption>,
+    /// A fault of the array's redundancy at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<NewFault>,
 }
 
 impl CrashCase {
     /// A life without eras.
     pub(crate) fn new(seed: u64, shape: Shape) -> Self {
-        Self { seed, shape, eras: Vec::new(), mends: false, corruption: None }
+        Self { seed, shape, eras: Vec::new(), mends: false, corruption: None, fault: None }
     }
 
     /// Reads a case from `text`, the contents of `file`.

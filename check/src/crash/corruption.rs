@@ -352,7 +352,8 @@ fn whole_checkpoints(shape: &Shape, members: &Members) -> impl Iterator<Item = (
 
 /// All pages of all members, as reads would return them.
 fn pages(members: &Members) -> impl Iterator<Item = ((u16, u32), &[u8])> {
-    let places = (0..members.count()).flat_map(|member| (0..members.pages()).map(move |page| (member, page)));
+    let places =
+        (0..members.count()).flat_map(|member| (0..members.pages(member)).map(move |page| (member, page)));
     places.filter_map(|(member, page)| Some(((member, page), &**members.read(member, page).ok()?)))
 }
 
@@ -369,7 +370,7 @@ fn place_of(block: &Superblock, segment: u32, slot: u32) -> (u16, u32) {
 }
 
 /// The superblock with the greatest epoch among all copies.
-fn superblock(shape: &Shape, members: &Members) -> Option<Superblock> {
+pub(super) fn superblock(shape: &Shape, members: &Members) -> Option<Superblock> {
     let span = superblock_pages(shape.page_bytes);
     let copy = |member: u16, first: u32| {
         let pages = (first..first + span).filter_map(|page| members.read(member, page).ok());

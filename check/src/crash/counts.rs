@@ -59,6 +59,14 @@ pub struct Counts {
     pub asked: u64,
     /// Operations that ended while arrays were serving.
     pub events: u64,
+    /// Points at which an array was CLEAN and members were removed from a copy of it.
+    pub judged: u64,
+    /// Restarts before and after which an array was asked about its redundancy.
+    pub restarts: u64,
+    /// Errors with which members were charged.
+    pub charges: u64,
+    /// New faults that ended lives.
+    pub played: u64,
 }
 
 impl Counts {
@@ -91,6 +99,10 @@ impl Counts {
         self.reconstructed += other.reconstructed;
         self.asked += other.asked;
         self.events += other.events;
+        self.judged += other.judged;
+        self.restarts += other.restarts;
+        self.charges += other.charges;
+        self.played += other.played;
     }
 }
 
@@ -124,6 +136,10 @@ impl fmt::Display for Counts {
             "{:>12} members without superblocks that were recognized by their content",
             self.reconstructed
         )?;
+        writeln!(f, "{:>12} points at which an array was CLEAN, and copies lost members", self.judged)?;
+        writeln!(f, "{:>12} restarts that changed nothing of what an array says", self.restarts)?;
+        writeln!(f, "{:>12} errors with which members were charged", self.charges)?;
+        writeln!(f, "{:>12} of the new faults", self.played)?;
         write!(f, "{:>12} requests, {} operations", self.asked, self.events)
     }
 }

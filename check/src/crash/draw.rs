@@ -4,6 +4,7 @@ use stripewise_base::prng::Prng;
 
 use super::case::{Comeback, CrashCase, Cut, Era, Moment, PutBack, Strike};
 use super::corruption::{Corruption, Target};
+use super::faults::{Fault, NewFault};
 use super::keep::Keep;
 use super::members::Wrong;
 use super::server::FLUSH;
@@ -166,7 +167,26 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
     let corruption = draw
         .percent(12)
         .then(|| Corruption { target: draw.one_of(Target::of(shape.kind)), choice: draw.seed() });
-    CrashCase { seed, shape, eras: all, mends, corruption }
+    audits(seed, &mut all);
+    CrashCase { seed, shape, eras: all, mends, corruption, fault: None }
+}
+
+/// Lets the oracle look at some arrays while they serve; from a separate random stream, as [`past`].
+fn audits(seed: u64, eras: &mut [Era]) {
+    let mut draw = Draw(Prng::stream(seed, 0x6175_6469));
+    for era in eras {
+        let events = 8 * era.asks.len() as u64 + 1;
+        era.audits = (0..draw.one_of(&[0, 0, 1, 2])).map(|_| draw.below(events)).collect();
+        era.audits.sort_unstable();
+    }
+}
+
+/// The new fault of a seed: one of `kinds` that an array of this kind can have, in `percent` of all seeds.
+pub(super) fn fault(seed: u64, kind: Kind, kinds: &[Fault], percent: u64) -> Option<NewFault> {
+    let mut draw = Draw(Prng::stream(seed, 0x6661_756c));
+    let possible: Vec<Fault> = kinds.iter().copied().filter(|fault| fault.strikes(kind)).collect();
+    let is_struck = !possible.is_empty() && draw.percent(percent);
+    is_struck.then(|| NewFault { kind: draw.one_of(&possible), choice: draw.seed() })
 }
 
 /// Corruption of `target` for the life of a seed, independent of its other choices.

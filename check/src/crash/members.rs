@@ -154,8 +154,22 @@ impl Members {
         self.each.len() as u16
     }
 
-    pub(crate) fn pages(&self) -> u32 {
-        self.each[0].durable.len() as u32
+    /// Pages of a member.
+    pub(crate) fn pages(&self, member: u16) -> u32 {
+        self.each[member as usize].durable.len() as u32
+    }
+
+    /// A member becomes larger. Snapshots of a smaller one do not count any more.
+    pub(crate) fn grow(&mut self, member: u16, pages: u32) {
+        let zeros: Content = vec![0; self.page_bytes].into();
+        let one = &mut self.each[member as usize];
+        one.durable.extend((0..pages).map(|_| zeros.clone()));
+        one.past.clear();
+    }
+
+    /// Takes a member from `other`, a copy of these members that has changed since.
+    pub(crate) fn take(&mut self, member: u16, other: &Self) {
+        self.each[member as usize] = other.each[member as usize].clone();
     }
 
     pub(crate) fn page_bytes(&self) -> usize {
@@ -172,6 +186,11 @@ impl Members {
             return Err(Outcome::MediumError);
         }
         Ok(one.visible(page))
+    }
+
+    /// A write of a page does not reach its member.
+    pub(crate) fn leave_unwritten(&mut self, member: u16, page: u32) {
+        self.each[member as usize].unwritten.push(page);
     }
 
     /// Answers a write.
@@ -259,6 +278,42 @@ impl Members {
             _ => one.armed = Some((wrong, choice)),
         }
         true
+    }
+
+    /// Whether a fault of `member` is still to strike, or the member is gone.
+    pub(crate) fn is_armed(&self, member: u16) -> bool {
+        let one = &self.each[member as usize];
+        one.armed.is_some() || one.is_lost
+    }
+
+    /// Damages `percent` of the pages of `member` for which `is_meant` returns true and which hold something: their content
+    /// changes, or with `is_told` they cannot be read. Returns the number of damaged pages.
+    pub(crate) fn damage(
+        &mut self,
+        member: u16,
+        percent: u64,
+        is_told: bool,
+        random: &mut Prng,
+        is_meant: impl Fn(u32) -> bool,
+    ) -> u64 {
+        let one = &mut self.each[member as usize];
+        let mut count = 0;
+        for page in (0..one.durable.len() as u32).filter(|&page| is_meant(page)) {
+            let is_used = one.durable[page as usize].iter().any(|&byte| byte != 0);
+            if !is_used || !random.chance(percent, 100) {
+                continue;
+            }
+            count += 1;
+            if is_told {
+                one.unreadable.push(page);
+                continue;
+            }
+            let mut bytes = one.durable[page as usize].to_vec();
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << random.below(8);
+            one.durable[page as usize] = bytes.into();
+        }
+        count
     }
 
     /// Saves a snapshot of a member's durable content.
@@ -404,149 +459,4 @@ impl Members {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PAGE: u32 = 2 * SECTOR as u32;
-
-    fn page(byte: u8) -> Content {
-        vec![byte; PAGE as usize].into()
-    }
-
-    fn first_bytes(members: &Members, member: u16, page: u32) -> Vec<u8> {
-        let content = members.read(member, page).expect("it can be read");
-        content.chunks(SECTOR).map(|sector| sector[0]).collect()
-    }
-
-    /// All possible contents of page 3 of member 1 after a power loss.
-    fn left(members: &Members, in_flight: &[InFlight]) -> Vec<Vec<u8>> {
-        let undecided = members.undecided(in_flight);
-        let states: usize = undecided.iter().map(|one| one.versions.len()).product();
-        let mut all: Vec<Vec<u8>> = (0..states)
-            .map(|state| {
-                let (mut after, mut rest) = (members.clone(), state);
-                after.lose_power(&undecided, |nth| {
-                    let of = undecided[nth].versions.len();
-                    let picked = rest % of;
-                    rest /= of;
-                    picked
-                });
-                first_bytes(&after, 1, 3)
-            })
-            .collect();
-        all.sort();
-        all.dedup();
-        all
-    }
-
-    #[test]
-    fn unflushed_each_sector_keeps_the_old_content_or_that_of_any_write_since() {
-        let mut members = Members::new(2, 8, PAGE);
-        members.write(1, 3, page(1));
-        assert_eq!(first_bytes(&members, 1, 3), [1, 1], "what was answered is read");
-        assert_eq!(left(&members, &[]), [[0, 0], [0, 1], [1, 0], [1, 1]]);
-        let flight = InFlight { member: 1, page: 3, content: page(2) };
-        assert_eq!(left(&members, &[flight]).len(), 9);
-        assert_eq!(members.flush(1, members.answered(1)), Outcome::Done);
-        assert_eq!(left(&members, &[]), [[1, 1]]);
-    }
-
-    #[test]
-    fn a_killed_server_leaves_its_writes_to_be_read_and_a_later_loss_of_power_may_undo_them() {
-        let mut members = Members::new(2, 8, PAGE);
-        members.write(1, 3, page(1));
-        let flight = InFlight { member: 1, page: 3, content: page(2) };
-        let mut found = Vec::new();
-        for seed in 0..200 {
-            let mut after = members.clone();
-            after.kill(std::slice::from_ref(&flight), seed);
-            found.push(first_bytes(&after, 1, 3));
-            assert!(left(&after, &[]).contains(&vec![0, 0]), "nothing of it is durable");
-            after.write_back();
-            assert_eq!(left(&after, &[]), [first_bytes(&after, 1, 3)]);
-        }
-        found.sort();
-        found.dedup();
-        assert_eq!(found, [[1, 1], [1, 2], [2, 1], [2, 2]]);
-    }
-
-    #[test]
-    fn a_flush_covers_what_was_answered_when_it_began() {
-        let mut members = Members::new(2, 8, PAGE);
-        members.write(1, 3, page(1));
-        let until = members.answered(1);
-        members.write(1, 3, page(2));
-        members.flush(0, until);
-        assert_eq!(left(&members, &[]).len(), 9, "a flush of another member is none of its business");
-        members.flush(1, until);
-        assert_eq!(left(&members, &[]), [[1, 1], [1, 2], [2, 1], [2, 2]]);
-        assert_eq!(first_bytes(&members, 1, 3), [2, 2]);
-    }
-
-    #[test]
-    fn unflushable_writes_are_read_but_no_later_flush_makes_more_of_them_durable() {
-        for choice in 0..8 {
-            let mut members = Members::new(2, 8, PAGE);
-            members.write(1, 3, page(1));
-            members.go_wrong(1, Wrong::Unflushable, choice);
-            assert_eq!(members.flush(1, members.answered(1)), Outcome::MediumError);
-            assert_eq!(first_bytes(&members, 1, 3), [1, 1]);
-            let before = left(&members, &[]);
-            assert_eq!(before.len(), 1, "what is durable was decided when the flush failed");
-            assert_eq!(members.flush(1, members.answered(1)), Outcome::Done);
-            assert_eq!(left(&members, &[]), before);
-            members.write(1, 3, page(2));
-            members.flush(1, members.answered(1));
-            assert_eq!(left(&members, &[]), [[2, 2]]);
-        }
-    }
-
-    #[test]
-    fn vanished_misdirected_and_unwritable_writes_leave_their_page_as_it_was() {
-        for (wrong, outcome) in [
-            (Wrong::Vanished, Outcome::Done),
-            (Wrong::Misdirected, Outcome::Done),
-            (Wrong::Unwritable, Outcome::MediumError),
-        ] {
-            let mut members = Members::new(2, 8, PAGE);
-            members.go_wrong(1, wrong, 5);
-            assert_eq!(members.write(1, 3, page(1)), outcome);
-            assert_eq!(first_bytes(&members, 1, 3), [0, 0]);
-            let others = (0..8).filter(|&other| first_bytes(&members, 1, other) == [1, 1]).count();
-            assert_eq!(others, usize::from(wrong == Wrong::Misdirected));
-            assert_eq!(members.write(1, 3, page(2)), Outcome::Done);
-            assert_eq!(first_bytes(&members, 1, 3), [2, 2]);
-        }
-    }
-
-    #[test]
-    fn a_member_that_is_put_back_has_what_was_durable_at_that_moment() {
-        let mut members = Members::new(2, 8, PAGE);
-        assert!(!members.go_wrong(1, Wrong::RolledBack, 0), "there is none");
-        members.write(1, 3, page(1));
-        members.flush(1, 1);
-        members.write(1, 3, page(2));
-        members.remember(1);
-        members.flush(1, 2);
-        members.write(1, 3, page(3));
-        assert!(members.has_past(1) && members.go_wrong(1, Wrong::RolledBack, 5));
-        assert_eq!(first_bytes(&members, 1, 3), [1, 1]);
-        assert_eq!(left(&members, &[]), [[1, 1]]);
-    }
-
-    #[test]
-    fn rot_and_unreadable_strike_a_page_that_holds_something() {
-        let mut members = Members::new(2, 8, PAGE);
-        assert!(!members.go_wrong(1, Wrong::Rot, 9), "there is none");
-        members.write(1, 3, page(1));
-        members.flush(1, 1);
-        members.go_wrong(1, Wrong::Rot, 9);
-        assert_ne!(members.read(1, 3).expect("rot is silent"), &page(1));
-        members.go_wrong(1, Wrong::Unreadable, 9);
-        assert_eq!(members.read(1, 3).err(), Some(Outcome::MediumError));
-        members.write(1, 3, page(2));
-        assert_eq!(first_bytes(&members, 1, 3), [2, 2]);
-        members.go_wrong(1, Wrong::Lost, 0);
-        assert_eq!(members.read(1, 3).err(), Some(Outcome::Timeout));
-    }
-}
+mod tests;

@@ -8,10 +8,12 @@ mod case;
 mod corruption;
 mod counts;
 mod draw;
+mod faults;
 mod keep;
 mod members;
 #[cfg(test)]
 mod mirror;
+mod oracle;
 mod scenario;
 mod server;
 mod shape;
@@ -29,8 +31,10 @@ use stripewise_array::{Array, Bug, PageMemory};
 pub use case::{Comeback, CrashCase, Cut, Era, Moment, PutBack, Strike};
 pub use corruption::{Corruption, Target};
 pub use counts::Counts;
+pub use faults::{Fault, NewFault};
 pub use keep::Keep;
 pub use members::Wrong;
+pub use oracle::Question;
 pub use shape::{Kind, Shape};
 pub use small::{Effort, Script};
 
@@ -50,6 +54,10 @@ pub struct Broken {
 pub struct Checker {
     bug: Option<Bug>,
     corruption: Option<Target>,
+    faults: Vec<Fault>,
+    /// The share of lives that end with one of the new faults.
+    faults_percent: u64,
+    questions: Vec<Question>,
     arrays: BTreeMap<Shape, Scenario>,
 }
 
@@ -59,13 +67,30 @@ type Checked = Array<PageMemory>;
 impl Checker {
     /// A checker of controllers with planted `bug`; without debug assertions no bug can be planted.
     pub fn new(bug: Option<Bug>) -> Self {
-        Self { bug, corruption: None, arrays: BTreeMap::new() }
+        Self {
+            bug,
+            corruption: None,
+            faults: Fault::DEFAULT.to_vec(),
+            faults_percent: 10,
+            questions: Question::DEFAULT.to_vec(),
+            arrays: BTreeMap::new(),
+        }
     }
 
     /// Ends every life of a seed with corruption of `target`, if the array has that structure.
     pub fn corrupts(mut self, target: Option<Target>) -> Self {
         self.corruption = target;
         self
+    }
+
+    /// Ends every life of a seed with one of `faults`, as far as its array can have them.
+    pub fn strikes(self, faults: &[Fault]) -> Self {
+        Self { faults: faults.to_vec(), faults_percent: 100, ..self }
+    }
+
+    /// Asks these questions about redundancy, instead of the default ones.
+    pub fn asks(self, questions: &[Question]) -> Self {
+        Self { questions: questions.to_vec(), ..self }
     }
 
     fn array(&mut self, shape: &Shape) -> Result<&Scenario, String> {
@@ -89,6 +114,7 @@ impl Checker {
             let has_it = Target::of(case.shape.kind).contains(&target);
             case.corruption = has_it.then(|| draw::corruption(seed, target));
         }
+        case.fault = draw::fault(seed, case.shape.kind, &self.faults, self.faults_percent);
         Ok(case)
     }
 
@@ -97,7 +123,8 @@ impl Checker {
     /// # Errors
     /// The first broken promise; a panic counts as one.
     pub fn case(&mut self, case: &CrashCase) -> Result<Counts, String> {
-        let mut scenario = self.array(&case.shape)?.reseeded(case.seed);
+        let scenario = self.array(&case.shape)?.reseeded(case.seed);
+        let mut scenario = scenario.asked(&self.questions);
         guarded(move || scenario.whole::<Checked>(case).map(|()| scenario.counts))
     }
 

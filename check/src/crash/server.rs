@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 
 use stripewise_array::ScrubCounts;
 use stripewise_array::format::Uuid;
-use stripewise_array::{Acknowledgement, HostRequest, Rejoining, RequestKind, SubmitError};
+use stripewise_array::{Acknowledgement, HostRequest, Outcome, Rejoining, RequestKind, SubmitError};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
 use super::case::Comeback;
 use super::corruption::Doubt;
+use super::oracle::Claims;
 use super::sim_driver::SimDriver;
 use super::system_under_test::SystemUnderTest;
 use crate::case::{Ask, What};
@@ -44,6 +45,8 @@ struct PendingRequest {
     is_advice: bool,
     /// For flushes: whether the added member had all content at that time.
     is_behind: bool,
+    /// For flushes: whether a scrub had ended.
+    is_after_scrub: bool,
 }
 
 /// A controller, its members, and its requests.
@@ -73,6 +76,13 @@ pub(crate) struct Server<S> {
     is_scrubbing: bool,
     /// Whether a flush has completed since the flag was last cleared.
     pub(crate) has_flushed: bool,
+    /// The same for a flush that was submitted after a scrub had ended, and whether one has ended.
+    pub(crate) has_flushed_scrub: bool,
+    has_scrubbed: bool,
+    /// Number of errors with which members were charged since a scrub began; `None` if another server began it.
+    pub(crate) charged: Option<u64>,
+    /// Whether requests may fail, because more is lost than parity tolerates.
+    pub(crate) is_beyond: bool,
     /// The content found in every sector, while all sectors are read back.
     found: Option<Vec<Option<Found>>>,
 }
@@ -107,6 +117,10 @@ impl<S: SystemUnderTest> Server<S> {
             coming: None,
             is_scrubbing: false,
             has_flushed: false,
+            has_flushed_scrub: false,
+            has_scrubbed: false,
+            charged: None,
+            is_beyond: false,
             found: None,
         }
     }
@@ -118,6 +132,27 @@ impl<S: SystemUnderTest> Server<S> {
     /// Whether every request was answered.
     pub(crate) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.under_way.iter().all(Option::is_none)
+    }
+
+    /// Whether no request is in flight, though some may wait.
+    pub(crate) fn is_still(&self) -> bool {
+        self.under_way.iter().all(Option::is_none)
+    }
+
+    /// What the array says about its redundancy.
+    pub(crate) fn claims(&self) -> Option<Claims> {
+        self.system.claims()
+    }
+
+    /// Whether the array serves without all content of `member`.
+    pub(crate) fn is_incomplete(&self, member: u16) -> bool {
+        self.system.is_without(member) || self.system.rebuilding() == Some(member)
+    }
+
+    /// Takes `member` out of the array, because of damage found on it or for another reason.
+    pub(crate) fn fail(&mut self, member: u16, is_damaged: bool) {
+        self.system.fail(self.now, member, is_damaged, &mut self.driver);
+        self.driver.gone |= 1 << member;
     }
 
     /// Submits as many requests as possible, lets one operation end or time pass, and checks the answers. False if no
@@ -140,6 +175,7 @@ impl<S: SystemUnderTest> Server<S> {
                 self.system.fill(flight.page, &content);
             }
             self.now += TICK_NS;
+            self.driver.was_answered = outcome == Outcome::Done;
             self.system.completed(self.now, flight.id, outcome, &mut self.driver);
             true
         } else if let Some(at) = self.driver.take_timer(Nanos::MAX) {
@@ -236,7 +272,7 @@ impl<S: SystemUnderTest> Server<S> {
         };
         let nth = self.comebacks.iter().position(can_come)?;
         let mut one = self.comebacks.remove(nth);
-        let pages = self.driver.members.pages();
+        let pages = self.driver.members.pages(one.member);
         if one.is_older && !one.is_another {
             one.is_older = self.driver.members.put_back(one.member, choice);
         }
@@ -247,8 +283,11 @@ impl<S: SystemUnderTest> Server<S> {
             how = Rejoining::Replacement { uuid: member, pages };
         }
         self.driver.absent &= !(1 << one.member);
+        let was_gone = std::mem::take(&mut self.driver.gone);
+        self.driver.gone = was_gone & !(1 << one.member);
         if !self.system.rejoin(self.now, one.member, how, &mut self.driver) {
-            self.driver.absent |= 1 << one.member;
+            self.driver.absent |= !was_gone & 1 << one.member;
+            self.driver.gone = was_gone;
             return None;
         }
         self.coming = Some(Coming::new(one.member));
@@ -266,10 +305,19 @@ impl<S: SystemUnderTest> Server<S> {
         }
     }
 
-    /// Begins a scrub.
-    pub(crate) fn scrub(&mut self) {
+    /// Begins a scrub. False if one is in progress, which continues.
+    pub(crate) fn scrub(&mut self) -> bool {
+        let is_new = !self.system.scrubbed().1;
         self.system.scrub(self.now, &mut self.driver);
         self.is_scrubbing = self.system.scrubbed().1;
+        // A scrub that continues has counts of an earlier server.
+        self.charged = is_new.then_some(0);
+        is_new
+    }
+
+    /// The counts of the last scrub.
+    pub(crate) fn scrub_counts(&self) -> ScrubCounts {
+        self.system.scrubbed().0
     }
 
     /// The counts of the scrub, if it ended since the last call.
@@ -277,6 +325,7 @@ impl<S: SystemUnderTest> Server<S> {
         let (counts, goes_on) = self.system.scrubbed();
         let is_over = self.is_scrubbing && !goes_on;
         self.is_scrubbing = goes_on;
+        self.has_scrubbed |= is_over;
         is_over.then_some(counts)
     }
 
@@ -381,8 +430,14 @@ impl<S: SystemUnderTest> Server<S> {
     }
 
     fn prepare(&mut self, ask: Ask) -> (PendingRequest, Box<[u8]>) {
-        let mut asked =
-            PendingRequest { ask, update: 0, floors: Vec::new(), is_advice: false, is_behind: false };
+        let mut asked = PendingRequest {
+            ask,
+            update: 0,
+            floors: Vec::new(),
+            is_advice: false,
+            is_behind: false,
+            is_after_scrub: false,
+        };
         let sectors = ask.sector..ask.sector + ask.sectors;
         let bytes = ask.sectors as usize * SECTOR;
         let mut payload = Box::default();
@@ -404,6 +459,7 @@ impl<S: SystemUnderTest> Server<S> {
                 asked.is_advice = self.meets_a_write(&ask);
             }
             What::Flush => {
+                asked.is_after_scrub = self.has_scrubbed;
                 asked.is_behind = self.coming.is_some_and(|coming| coming.is_written);
                 asked.floors = (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
             }
@@ -428,7 +484,7 @@ impl<S: SystemUnderTest> Server<S> {
             let asked = place.take().ok_or("a request is answered twice")?;
             let words = || crate::player::words(&asked.ask);
             if failed {
-                if !(self.is_doubtful(&asked.ask) || no_space && self.may_be_full) {
+                if !(self.is_beyond || self.is_doubtful(&asked.ask) || no_space && self.may_be_full) {
                     let why = if no_space { ": there is no space, it says" } else { "" };
                     return Err(format!("{} failed though enough is left{why}", words()));
                 }
@@ -439,6 +495,9 @@ impl<S: SystemUnderTest> Server<S> {
                 What::Write | What::Trim => self.model.acknowledged(asked.update),
                 What::Flush => {
                     self.has_flushed = true;
+                    if asked.is_after_scrub {
+                        (self.has_flushed_scrub, self.has_scrubbed) = (true, false);
+                    }
                     if let Some(coming) = self.coming.as_mut().filter(|_| asked.is_behind) {
                         coming.is_whole = true;
                     }

@@ -50,6 +50,8 @@ pub(crate) fn shrink(
         }
         let simpler = CrashCase { mends: false, ..best.clone() };
         is_smaller |= attempt(&mut best, simpler);
+        let simpler = CrashCase { fault: None, ..best.clone() };
+        is_smaller |= attempt(&mut best, simpler);
         let simpler = CrashCase { corruption: None, ..best.clone() };
         is_smaller |= attempt(&mut best, simpler);
         if !is_smaller {
@@ -59,7 +61,7 @@ pub(crate) fn shrink(
 }
 
 /// Simplifications of an era.
-const SIMPLER: [fn(&mut Era); 19] = [
+const SIMPLER: [fn(&mut Era); 20] = [
     |era| era.crash = None,
     |era| era.crash = era.crash.map(|crash| crash / 2),
     |era| era.crash = era.crash.map(|crash| crash.saturating_sub(1)),
@@ -68,6 +70,7 @@ const SIMPLER: [fn(&mut Era); 19] = [
     |era| era.depth = 1,
     |era| era.twice = false,
     |era| era.scrubs.clear(),
+    |era| era.audits.clear(),
     |era| era.stops = false,
     |era| era.older.truncate(era.older.len().saturating_sub(1)),
     |era| era.moments.truncate(era.moments.len().saturating_sub(1)),

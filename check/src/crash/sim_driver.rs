@@ -7,6 +7,7 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 
 use super::members::{Content, InFlight, Members};
+use super::oracle::{Charge, Offence};
 
 /// An operation in flight.
 #[derive(Debug)]
@@ -28,8 +29,14 @@ pub(crate) struct SimDriver {
     pub(crate) acknowledged: Vec<(Acknowledgement, Box<[u8]>)>,
     /// Members that the controller does not have: it may send them no operations.
     pub(crate) absent: u64,
+    /// Sound members that are out of reach: what is sent to them ends without effect.
+    pub(crate) gone: u64,
     /// The first forbidden operation.
     pub(crate) wrong: Option<String>,
+    /// Errors with which the controller, or the driver itself, charged members.
+    pub(crate) charges: Vec<Charge>,
+    /// Whether the operation that ended last was answered without an error. An error is charged when it is answered.
+    pub(crate) was_answered: bool,
     timers: Vec<Nanos>,
     zeros: Content,
 }
@@ -38,7 +45,19 @@ impl SimDriver {
     pub(crate) fn new(members: Members, absent: u64) -> Self {
         let zeros = vec![0; members.page_bytes()].into();
         let (flights, acknowledged, timers) = (Vec::new(), Vec::new(), Vec::new());
-        Self { members, flights, acknowledged, absent, wrong: None, timers, zeros }
+        let (charges, was_answered) = (Vec::new(), false);
+        Self {
+            members,
+            flights,
+            acknowledged,
+            absent,
+            gone: 0,
+            wrong: None,
+            charges,
+            was_answered,
+            timers,
+            zeros,
+        }
     }
 
     /// Queues an operation; `content` is the content of a write.
@@ -46,7 +65,7 @@ impl SimDriver {
         let Operation { member, page: at, kind, .. } = operation;
         if self.absent & 1 << member != 0 {
             self.wrong = Some(format!("a {kind:?} of page {at} of member {member}, which the array has not"));
-        } else if at >= self.members.pages() {
+        } else if at >= self.members.pages(member) {
             self.wrong = Some(format!("a {kind:?} of page {at} of member {member}, which ends before that"));
         }
         let covers = self.members.answered(member);
@@ -61,7 +80,10 @@ impl SimDriver {
     pub(crate) fn take(&mut self, nth: usize) -> (Flight, Outcome, Option<Content>) {
         let mut flight = self.flights.swap_remove(nth);
         let Operation { member, page, kind, .. } = flight.operation;
-        if self.absent & 1 << member != 0 {
+        if (self.absent | self.gone) & 1 << member != 0 {
+            if kind == OperationKind::Write {
+                self.members.leave_unwritten(member, page);
+            }
             return (flight, Outcome::Gone, None);
         }
         let (outcome, found) = match kind {
@@ -75,6 +97,9 @@ impl SimDriver {
                 (self.members.write(member, page, content), None)
             }
         };
+        if outcome != Outcome::Done {
+            self.charges.push(Charge { member, page, offence: Offence::Error });
+        }
         (flight, outcome, found)
     }
 
@@ -109,6 +134,16 @@ impl Driver<PageMemory> for SimDriver {
 
     fn compute(&mut self, _: u32, _: u32) -> bool {
         true
+    }
+
+    fn gave_up(&mut self, member: u16) {
+        self.charges.push(Charge { member, page: 0, offence: Offence::Failed });
+    }
+
+    fn mismatched(&mut self, member: u16, page: u32) {
+        if self.was_answered {
+            self.charges.push(Charge { member, page, offence: Offence::Mismatch });
+        }
     }
 
     fn set_timer(&mut self, at: Nanos) {

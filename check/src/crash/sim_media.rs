@@ -54,8 +54,8 @@ impl Media for SimMedia<'_> {
         self.order.len() as u16
     }
 
-    fn size(&self, _member: u16) -> (u32, u32) {
-        (self.members.pages(), self.members.page_bytes() as u32)
+    fn size(&self, member: u16) -> (u32, u32) {
+        (self.members.pages(self.order[member as usize]), self.members.page_bytes() as u32)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {

@@ -1,7 +1,7 @@
 //! The system under test: a controller that can create, assemble and serve an array.
 
 use stripewise_array::ScrubCounts;
-use stripewise_array::format::{Superblock, superblock_pages};
+use stripewise_array::format::{FailReason, Superblock, superblock_pages};
 use stripewise_array::{
     Array, AssembleError, AssemblyOptions, Bug, HostRequest, OperationId, Outcome, PageMemory,
     RecoveryReport, Rejoining, SubmitError, Timing,
@@ -9,6 +9,7 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 
 use super::members::Members;
+use super::oracle::Claims;
 use super::shape::Shape;
 use super::sim_driver::SimDriver;
 use super::sim_media::SimMedia;
@@ -60,8 +61,8 @@ pub(crate) trait SystemUnderTest: Sized {
     }
 
     /// How `member` returns, with its present content.
-    fn returned(&self, _member: u16, members: &Members) -> Rejoining {
-        Rejoining::Returned { pages: members.pages(), stamp: None }
+    fn returned(&self, member: u16, members: &Members) -> Rejoining {
+        Rejoining::Returned { pages: members.pages(member), stamp: None }
     }
 
     /// Writes out the content of memory, and writes a checkpoint.
@@ -86,6 +87,14 @@ pub(crate) trait SystemUnderTest: Sized {
     /// The counts of the last scrub, and whether it is still in progress.
     fn scrubbed(&self) -> (ScrubCounts, bool) {
         (ScrubCounts::default(), false)
+    }
+
+    /// Takes `member` out, because of damage found on it or for another reason.
+    fn fail(&mut self, _now: Nanos, _member: u16, _is_damaged: bool, _desk: &mut SimDriver) {}
+
+    /// What the array says about its redundancy.
+    fn claims(&self) -> Option<Claims> {
+        None
     }
 
     /// The member and page of a host page that has a fixed place.
@@ -155,7 +164,7 @@ impl SystemUnderTest for Array<PageMemory> {
     }
 
     fn returned(&self, member: u16, members: &Members) -> Rejoining {
-        let pages = members.pages();
+        let pages = members.pages(member);
         let span = superblock_pages(members.page_bytes() as u32);
         let copy = |first: u32| {
             let its = (first..first + span).map(|page| members.read(member, page).ok());
@@ -190,6 +199,15 @@ impl SystemUnderTest for Array<PageMemory> {
 
     fn scrubbed(&self) -> (ScrubCounts, bool) {
         self.scrub_counts()
+    }
+
+    fn fail(&mut self, now: Nanos, member: u16, is_damaged: bool, driver: &mut SimDriver) {
+        let reason = if is_damaged { FailReason::Damage } else { FailReason::Asked };
+        self.member_failed(now, member, reason, driver);
+    }
+
+    fn claims(&self) -> Option<Claims> {
+        Some(Claims::of(self))
     }
 
     fn home(&self, page: u64) -> Option<(u16, u32)> {

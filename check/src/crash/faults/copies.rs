@@ -1,0 +1,78 @@
+//! Members of another time or another size: the media change while the array is stopped.
+
+use super::stage::Stage;
+use crate::crash::keep::Keep;
+use crate::crash::system_under_test::SystemUnderTest;
+
+/// Members become larger while the array is stopped. Nothing is damaged.
+pub(super) fn resized<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), String> {
+    stage.ask_load(20);
+    stage.finish(20)?;
+    let count = 1 + stage.random.below(u64::from(stage.scenario.shape.members)) as u32;
+    let grown: Vec<(u16, u32)> =
+        stage.members(count).iter().map(|&member| (member, 1 + stage.random.below(40) as u32)).collect();
+    stage.server.stop(crate::crash::scenario::EVENTS)?;
+    stage.note()?;
+    let said = stage.server.claims();
+    let Stage { scenario, server, random } = stage;
+    scenario.end(server, Keep::Nothing);
+    for &(member, pages) in &grown {
+        scenario.members.grow(member, pages);
+    }
+    scenario.said = said;
+    let server = scenario.begin::<S>(0, 4).map_err(|what| format!("members {grown:?} have grown: {what}"))?;
+    Stage { scenario, server, random }.judge().map_err(|what| format!("members {grown:?} have grown: {what}"))
+}
+
+/// Two copies of the array are served separately, and some members of one are used with the rest of the other. The array is
+/// refused, or assembled from the members of one copy alone.
+pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), String> {
+    let count = stage.pages() / 2;
+    stage.ask_load(count);
+    stage.finish(count)?;
+    stage = stage.restart(false)?;
+    stage.server.stop(crate::crash::scenario::EVENTS)?;
+    let Stage { scenario, server, mut random } = stage;
+    scenario.end(server, Keep::Nothing);
+    let mut copies = Vec::new();
+    for _ in 0..2 {
+        let mut copy = scenario.clone();
+        let mut server = copy.begin::<S>(0, 4)?;
+        let mut its = Stage { scenario: &mut copy, server, random: random.clone() };
+        its.ask_load(count);
+        its.finish(count)?;
+        let loses_power = random.chance(1, 3);
+        its.checkpoint()?;
+        if !loses_power {
+            its.server.stop(crate::crash::scenario::EVENTS)?;
+        }
+        random = its.random;
+        server = its.server;
+        copy.end(server, Keep::Nothing);
+        copies.push(copy);
+        random.next_u64();
+    }
+    let other = copies.pop().ok_or("there are two copies")?;
+    let mut mixed = copies.pop().ok_or("there are two copies")?;
+    let members = mixed.shape.members;
+    let taken = 1 + random.below(u64::from(members) - 1) as u32;
+    let mut order: Vec<u16> = (0..members).collect();
+    random.shuffle(&mut order);
+    let foreign = order[..taken as usize].iter().fold(0u64, |mask, member| mask | 1 << member);
+    for &member in &order[..taken as usize] {
+        mixed.members.take(member, &other.members);
+    }
+    let whole = (1u64 << members) - 1;
+    let its_model = [(mixed.model.clone(), foreign), (other.model.clone(), whole & !foreign)];
+    let mut answers = Vec::new();
+    for (model, out) in its_model {
+        let mut one = mixed.clone();
+        (one.model, one.lost, one.outdated, one.said) = (model, out, out, None);
+        match one.begin::<S>(0, 1) {
+            Ok(_) => return Ok(()),
+            Err(what) if what.starts_with("it is refused") => return Ok(()),
+            Err(what) => answers.push(what),
+        }
+    }
+    Err(format!("members {foreign:#b} are of another copy: {}", answers.join("; or ")))
+}

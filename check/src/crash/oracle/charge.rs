@@ -1,0 +1,20 @@
+//! What the array says against a member.
+
+/// What a member is charged with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offence {
+    /// Content that does not match its checksum.
+    Mismatch,
+    /// An operation that ended with an error.
+    Error,
+    /// The array failed the member.
+    Failed,
+}
+
+/// A report about a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Charge {
+    pub(crate) member: u16,
+    pub(crate) page: u32,
+    pub(crate) offence: Offence,
+}

@@ -1,0 +1,45 @@
+//! Tests of the oracle of redundancy: it finds every bug that makes an array say more of its redundancy, or other things of
+//! its members, than is true.
+
+#![cfg(debug_assertions)]
+
+use stripewise_array::Bug;
+use stripewise_check::crash::{Checker, Fault, Kind, Question};
+
+/// For each bug: the fault that ends lives (none: lives as drawn), the kinds of arrays, and the number of seeds from 0 within
+/// which the bug must be found. `docs/evidence/checking.md` contains the same table.
+const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
+    (Bug::VictimCharged, None, [Kind::Log5, Kind::Journal5], 50),
+    (Bug::MismatchNotCharged, None, [Kind::Log5, Kind::Journal5], 200),
+    (Bug::StaleCharged, Some(Fault::ReturnsStale), [Kind::Journal5, Kind::Journal6], 20),
+    (Bug::CleanTooEarly, Some(Fault::ReturnsStale), [Kind::Log5, Kind::Log6], 20),
+];
+
+#[test]
+fn every_bug_of_what_an_array_says_is_found_within_its_budget() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut missed = Vec::new();
+    for &(bug, fault, kinds, budget) in BUDGETS {
+        let faults: Vec<Fault> = fault.into_iter().collect();
+        let questions = [Question::Redundancy, Question::Charges];
+        let mut checker = Checker::new(Some(bug)).strikes(&faults).asks(&questions);
+        let found = (0..budget).find_map(|seed| Some((seed, checker.seed(seed, &kinds).err()?.what)));
+        match found {
+            Some((seed, what)) => println!("{bug:?}: seed {seed}, {what}"),
+            None => missed.push(format!("{bug:?} ({budget} seeds)")),
+        }
+    }
+    let _ = std::panic::take_hook();
+    assert!(missed.is_empty(), "not found: {}", missed.join(", "));
+}
+
+#[test]
+fn the_table_of_the_documents_names_these_bugs_and_budgets() {
+    let text = include_str!("../../../docs/evidence/checking.md");
+    let (_, text) = text.split_once("### The oracle of redundancy").expect("the section on the oracle");
+    for (bug, .., budget) in BUDGETS {
+        let row = format!("| `{bug:?}` |");
+        let line = text.lines().find(|line| line.starts_with(&row)).unwrap_or_else(|| panic!("no row {row}"));
+        assert!(line.ends_with(&format!("| {budget} |")), "{line}: {budget}");
+    }
+}
