@@ -28,6 +28,10 @@ pub enum Bug {
     /// When a member returns to a log, the array trusts the record it made when the member failed and ignores the member's
     /// stamp.
     StampIgnored,
+    /// A member that was failed for damage is known to have everything up to its failure.
+    DamageForgotten,
+    /// A member that returns from a copy of the array that was served separately is trusted with what its stamp says.
+    CopyTrusted,
     /// A member that returns in place is assumed to have missed no writes.
     ReturnBelieved,
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,

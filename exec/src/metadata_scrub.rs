@@ -224,6 +224,9 @@ impl<M: Memory> Executor<M> {
                 let is_joining = placement.superblock_of().is_some_and(|block| {
                     block.members[usize::from(reading.run.member)].state == MemberState::Rebuilding
                 });
+                if reading.piece.kind == Kind::Superblock && !is_joining && !self.metadata.believes {
+                    self.metadata.doubted |= 1 << reading.run.member;
+                }
                 if !reading.is_unreadable && !is_joining {
                     driver.mismatched(reading.run.member, reading.run.first);
                 }

@@ -41,6 +41,11 @@ pub struct MetadataScrub {
     pub(crate) walk: Option<Walk>,
     /// Counts of the current scrub, or of the last one.
     pub found: MetadataScrubbed,
+    /// Members of which a copy of the superblock was found damaged, one bit each, until a scrub verified their content: what
+    /// overwrote the copy may have overwritten more.
+    pub doubted: u64,
+    /// Whether no member is doubted, as in programs that wrote transcripts up to format 2.
+    pub believes: bool,
 }
 
 /// Progress of a scrub of metadata.

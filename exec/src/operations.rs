@@ -2,6 +2,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
+use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Place;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
@@ -118,5 +119,12 @@ impl<M: Memory> Executor<M> {
     pub fn failed_members(&self) -> u64 {
         let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
         failed.fold(0, |mask, (member, _)| mask | 1 << member)
+    }
+
+    /// Why `member`, which failed while the array serves, is out of service: for damage too if a copy of its superblock was
+    /// found damaged before.
+    pub fn reason_of(&self, member: u16) -> FailReason {
+        let is_doubted = self.metadata.doubted >> member & 1 != 0;
+        if is_doubted { FailReason::Damage } else { self.fail_reasons[usize::from(member)] }
     }
 }

@@ -9,7 +9,7 @@ use stripewise_array::{AssemblyOptions, Identity, Scheme, create};
 use stripewise_engine::transcript::{Event, Head, Replay, Replayed, Scribe};
 use stripewise_engine::{Engine, FileMedia, MemberFile, Options};
 
-const MAGIC: &[u8] = b"stripewise transcript 2\n";
+const MAGIC: &[u8] = b"stripewise transcript 3\n";
 const PAGE_BYTES: u32 = 512;
 /// Larger members would take as much memory as a real array of that size; such replays are refused here.
 const PAGES_MAX: u32 = 1 << 16;

@@ -108,6 +108,9 @@ pub struct Member {
     pub written_bytes: u64,
     /// Operations that failed.
     pub errors: u64,
+    /// Whether it serves and is not known to have all of its content, until a scrub has read everything.
+    #[serde(default)]
+    pub in_doubt: bool,
     /// Whether it may be lost soon.
     #[serde(default)]
     pub degrading: bool,

@@ -214,6 +214,7 @@ impl Tally {
                 read_bytes: member.counts.reads * page_bytes,
                 written_bytes: member.counts.writes * page_bytes,
                 errors: member.counts.errors,
+                in_doubt: found.in_doubt >> number & 1 != 0,
                 degrading: checkup.is_at_risk && member.state != MemberCondition::Failed,
                 total_errors: Errors {
                     read: troubles.read_errors,

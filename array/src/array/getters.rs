@@ -2,10 +2,12 @@
 
 use stripewise_base::Nanos;
 use stripewise_code::Code;
+use stripewise_core::format::Superblock;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::scheme::Scheme;
+use stripewise_exec::Placement;
 use stripewise_exec::internal::Internal;
 
 use crate::array::{Array, each};
@@ -55,6 +57,15 @@ impl<M: Memory> Array<M> {
     #[inline]
     pub fn earliest_pending(&self, member: u16) -> Option<Nanos> {
         self.exec.earliest_pending(member)
+    }
+
+    /// Members that serve and are not known to have all of their content, one bit each: a copy of their superblock was found
+    /// damaged, a rebuild could not recover everything, or an older program served the array. A scrub that reads everything
+    /// and loses nothing ends the doubt.
+    pub fn members_in_doubt(&self) -> u64 {
+        let noted = each!(self, placement => Placement::<M>::superblock_of(placement))
+            .map_or(0, Superblock::in_doubt);
+        (noted | self.exec.metadata.doubted) & !self.exec.failed_members()
     }
 
     /// Whether `member` has failed.

@@ -1,6 +1,7 @@
 //! Members that return to an array.
 
 use crate::array::{Array, each};
+use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::{Stamp, Superblock};
 use stripewise_core::memory::Memory;
@@ -26,10 +27,14 @@ impl<M: Memory> Array<M> {
         Ok(())
     }
 
-    /// The stamp in `copies`, the superblocks at both ends of the device that returns as `member`: see [`Stamp::of`].
+    /// The stamp in `copies`, the superblocks at both ends of the device that returns as `member`: see
+    /// [`Superblock::stamp_of`].
     pub fn stamp_of(&self, member: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
         let own = each!(self, placement => Placement::<M>::superblock_of(placement))?;
-        Stamp::of(copies, own.array, own.members[member as usize].uuid)
+        if self.exec.has_bug(Bug::CopyTrusted) {
+            return Stamp::of(copies, own.array, own.members[usize::from(member)].uuid);
+        }
+        own.stamp_of(member, copies)
     }
 
     /// Whether [`Self::rejoin`] would accept a member now.

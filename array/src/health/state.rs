@@ -27,6 +27,8 @@ pub struct ArrayState {
     pub is_rebuild_halted: bool,
     /// Stripes or rows with data that the last rebuild could not recover.
     pub rebuild_lost: u64,
+    /// Members that serve and are not known to have all of their content, one bit each.
+    pub in_doubt: u64,
     /// Chunks of hosts that cannot be read, as the assembly, or the current or the last scrub found.
     pub scrub_lost: u64,
     /// Copies of metadata that a scrub found damaged and has not repaired.
@@ -75,6 +77,7 @@ impl<M: Memory> Array<M> {
             is_read_only: self.exec.read_only,
             is_rebuild_halted: self.rebuild_halted().is_some(),
             rebuild_lost: self.rebuild_lost(),
+            in_doubt: self.members_in_doubt(),
             scrub_lost: scrubbed.lost.max(self.lost_chunks()),
             metadata_damaged: scrubbed.metadata_damaged.saturating_sub(scrubbed.metadata_repaired),
             is_full: self.is_full(),

@@ -14,8 +14,8 @@ use crate::health::state::ArrayState;
 pub enum Health {
     /// All members serve, with all their redundancy, and no error is known.
     Clean,
-    /// All members serve, but an operator should act: the last rebuild or scrub lost data, metadata is damaged, or there is
-    /// no space for writes.
+    /// All members serve, but an operator should act: the last rebuild or scrub lost data, a member is in doubt, metadata is
+    /// damaged, or there is no space for writes.
     Impaired,
     /// All members serve, but one may be lost soon: because of its recent errors, its damaged superblocks, its SMART verdict,
     /// or its deleted file.
@@ -70,6 +70,8 @@ pub enum Reason {
     MemberUnlinked(u16),
     /// Superblocks of a member are damaged.
     MemberSuperblocks(u16),
+    /// A member is not known to have all of its content.
+    MemberInDoubt(u16),
     /// Copies of metadata are damaged and not repaired.
     MetadataDamaged(u64),
     /// Stripes or rows whose data the last rebuild could not recover.
@@ -93,7 +95,8 @@ impl Reason {
             | Self::MemberSmart(_)
             | Self::MemberUnlinked(_)
             | Self::MemberSuperblocks(_) => Health::Degrading,
-            Self::MetadataDamaged(_)
+            Self::MemberInDoubt(_)
+            | Self::MetadataDamaged(_)
             | Self::RebuildLost(_)
             | Self::ScrubLost(_)
             | Self::Full
@@ -120,6 +123,9 @@ impl fmt::Display for Reason {
                 write!(f, "the file of member {member} is lost when the server ends")
             }
             Self::MemberSuperblocks(member) => write!(f, "superblocks of member {member} are damaged"),
+            Self::MemberInDoubt(member) => {
+                write!(f, "member {member} may lack content until a scrub has verified it")
+            }
             Self::MetadataDamaged(copies) => write!(f, "{copies} copies of metadata are damaged"),
             Self::RebuildLost(stripes) => write!(f, "the last rebuild lost data of {stripes} stripes"),
             Self::ScrubLost(chunks) => write!(f, "{chunks} chunks cannot be read"),
@@ -160,6 +166,7 @@ pub fn health_of(state: &ArrayState, members: &MembersHealth) -> Verdict {
             (health.smart == Some(false), Reason::MemberSmart(number)),
             (health.unlinked.is_some(), Reason::MemberUnlinked(number)),
             (health.damaged_superblocks > 0, Reason::MemberSuperblocks(number)),
+            (state.in_doubt >> number & 1 != 0, Reason::MemberInDoubt(number)),
         ];
         reasons.extend(signs.into_iter().filter(|(is_it, _)| *is_it).map(|(_, reason)| reason));
     }
@@ -204,7 +211,8 @@ mod tests {
             (two.health, two.reasons[0]),
             (Health::Failed, Reason::BeyondParity { group: 0, missing: 2 })
         );
-        let changes: [fn(&mut ArrayState); 5] = [
+        let changes: [fn(&mut ArrayState); 6] = [
+            |state| state.in_doubt = 1 << 2,
             |state| state.is_full = true,
             |state| state.is_out_of_space = true,
             |state| state.rebuild_lost = 1,

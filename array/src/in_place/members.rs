@@ -154,7 +154,7 @@ impl InPlace {
     ) -> bool {
         let Telling { member, stage, begun, failed, news } = telling;
         if stage == Stage::Front && begun == 0 {
-            roster.begin_update(member, news, failed);
+            roster.begin_update(member, news, failed, exec);
         }
         let span = superblock_pages(roster.members.superblock.page_bytes);
         let takes_part = |other: &u16| *other == member || failed >> other & 1 == 0;
@@ -240,7 +240,7 @@ impl InPlace {
         }
         // The joining member itself failed: it does not join.
         if telling.member != NO_MEMBER {
-            roster.members.record_failed(1 << telling.member, 0);
+            roster.members.record_failed(1 << telling.member, 0, |member| exec.reason_of(member));
         }
         roster.telling = None;
     }
@@ -300,7 +300,7 @@ impl InPlace {
                 }
             }
             News::Stopped => roster.is_stopping = false,
-            News::Again => {}
+            News::Verified | News::Again => {}
         }
     }
 

@@ -111,7 +111,9 @@ impl InPlace {
         let Some(roster) = &mut self.roster else { return false };
         let Some(scrub) = &mut roster.members.scrub.walk else { return false };
         if scrub.is_over() {
-            roster.end_scrub(rows);
+            if roster.end_scrub(rows) {
+                exec.metadata.doubted = 0;
+            }
             return true;
         }
         if !has_plan {

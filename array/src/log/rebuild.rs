@@ -50,7 +50,8 @@ impl Log {
             Rejoining::Replacement { .. } => 0,
         };
         durable.members.take_device(member, how);
-        durable.members.record_joining(member, known);
+        durable.members.record_joining(member, known, exec.reason_of(member));
+        exec.metadata.doubted &= !(1 << member);
         durable.is_news = true;
         durable.sync.uncleared |= 1 << member;
         self.begin_rebuild(member, 0, exec);
@@ -367,8 +368,8 @@ impl Log {
                 // Chunks that an earlier rebuild could not recover without this member can be recovered now: checksums show
                 // where it lacks content. And the rebuild only read around damaged content.
                 let mends = rebuild.met_damage || rebuild.part.may_mend && !is_any_failed;
-                durable.members.rebuilds.remove(at);
-                durable.members.record_active(member);
+                let met_damage = durable.members.rebuilds.remove(at).met_damage;
+                durable.members.record_active(member, met_damage);
                 if mends {
                     durable.members.begin_scrub(Walk::default());
                 }

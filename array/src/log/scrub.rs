@@ -58,7 +58,7 @@ impl Log {
             // A scrub that was stopped knows nothing of the segments that it did not read.
             let is_complete = walk.segment == log.segments.count();
             if is_over {
-                self.end_scrub(is_complete);
+                self.end_scrub(is_complete, exec);
             }
             return is_over;
         }
@@ -105,7 +105,7 @@ impl Log {
     }
 
     /// Ends a scrub, which is complete or was stopped.
-    fn end_scrub(&mut self, is_complete: bool) {
+    fn end_scrub<M: Memory>(&mut self, is_complete: bool, exec: &mut Executor<M>) {
         let lost_chunks = self.lost_chunks;
         let durable = self.durable_mut();
         // Moved content must not be found at its old location at the next assembly; nor must copies of summaries that only an
@@ -113,7 +113,11 @@ impl Log {
         let counts = durable.members.scrub.counts;
         let has_moved = counts.repaired + counts.obsolete > 0;
         durable.sync.is_asked |= has_moved || !durable.collected.is_empty();
-        durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
+        let is_verified = durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
+        if is_verified && !exec.read_only {
+            exec.metadata.doubted = 0;
+            durable.is_news |= durable.members.superblock.verify();
+        }
     }
 
     /// Reads a copy of a summary, and rewrites it if it is bad.

@@ -3,7 +3,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::checkpoint::{self, body_bytes};
 use stripewise_core::format::{
-    CheckpointHeader, Commit, Copy, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c,
+    CheckpointHeader, Commit, Copy, FailReason, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c,
 };
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
@@ -89,7 +89,10 @@ impl Log {
             if durable.members.superblock.version > 1 {
                 durable.members.superblock.horizon = durable.sync.horizon;
             }
-            durable.members.record_failed(exec.failed_members(), durable.horizon);
+            let forgets = exec.has_bug(Bug::DamageForgotten);
+            let reason = |member| if forgets { FailReason::Gone } else { exec.reason_of(member) };
+            durable.members.record_failed(exec.failed_members(), durable.horizon, reason);
+            durable.members.superblock.doubt(exec.metadata.doubted);
             durable.sync.superblock = Some(durable.members.superblock.clone());
         }
         let Some(mut superblock) = durable.sync.superblock.take() else { return };

@@ -4,7 +4,9 @@
 mod rebuild;
 mod scrub;
 
-use stripewise_core::format::{Copy, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use stripewise_core::format::{
+    Copy, FailReason, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages,
+};
 use stripewise_exec::metadata_scrub::ScrubCounts;
 use stripewise_exec::rejoin::Rejoining;
 
@@ -47,12 +49,14 @@ impl<W, R> Membership<W, R> {
     pub(crate) fn take_device(&mut self, member: u16, how: Rejoining) {
         self.back[member as usize] = how.pages() - superblock_pages(self.superblock.page_bytes);
         if let Rejoining::Replacement { uuid, .. } = how {
-            self.superblock.members[member as usize].uuid = uuid;
+            self.superblock.replace_member(member.into(), uuid);
         }
     }
 
-    /// Records that `member` is being rebuilt, and that it has everything up to batch `known`.
-    pub(crate) fn record_joining(&mut self, member: u16, known: u64) {
+    /// Records that `member`, which failed for `reason`, is being rebuilt, and that it has everything up to batch `known`.
+    pub(crate) fn record_joining(&mut self, member: u16, known: u64, reason: FailReason) {
+        // Superblocks may not record the failure yet.
+        self.superblock.fail_member(member.into(), 0, reason);
         let record = &mut self.superblock.members[member as usize];
         (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);
     }
@@ -62,19 +66,18 @@ impl<W, R> Membership<W, R> {
         self.superblock.members[member as usize].cursor = cursor;
     }
 
-    /// Records that `member` is rebuilt.
-    pub(crate) fn record_active(&mut self, member: u16) {
-        let record = &mut self.superblock.members[member as usize];
-        record.state = MemberState::Active;
-        (record.cursor, record.failed_epoch, record.failed_batch) = (0, 0, 0);
+    /// Records that `member` is rebuilt: as whole if the rebuild met no damage, and nothing is known to be missing.
+    pub(crate) fn record_active(&mut self, member: u16, met_damage: bool) {
+        let is_whole = !met_damage && self.unrecovered == 0 && self.superblock.has_chain();
+        self.superblock.members[member as usize].rebuilt(is_whole);
     }
 
-    /// Records that the members of the mask `failed` failed, with everything up to `batch` on them.
-    pub(crate) fn record_failed(&mut self, failed: u64, batch: u64) {
-        let epoch = self.superblock.epoch;
-        let records = self.superblock.members.iter_mut().enumerate();
-        let records = records.filter(|(number, _)| failed >> number & 1 != 0);
-        records.for_each(|(_, record)| record.fail(epoch, batch));
+    /// Records that the members of the mask `failed` failed, with everything up to `batch` on them, each for its reason.
+    pub(crate) fn record_failed(&mut self, failed: u64, batch: u64, reason: impl Fn(u16) -> FailReason) {
+        let numbers = 0..self.superblock.members.len() as u16;
+        for number in numbers.filter(|number| failed >> number & 1 != 0) {
+            self.superblock.fail_member(number.into(), batch, reason(number));
+        }
     }
 
     /// The members of the mask `failed` that the superblocks do not call failed.
@@ -120,18 +123,22 @@ impl<W, R> Membership<W, R> {
     }
 
     /// Ends a scrub, which is complete or was stopped; starts the next one with `walk`, if one was requested meanwhile. Besides
-    /// the chunks that the scrub found lost, `lost` chunks were known to be lost.
-    pub(crate) fn end_scrub(&mut self, is_complete: bool, lost: u64, walk: W) {
+    /// the chunks that the scrub found lost, `lost` chunks were known to be lost. Returns whether everything was verified, and
+    /// what was damaged is repaired.
+    pub(crate) fn end_scrub(&mut self, is_complete: bool, lost: u64, walk: W) -> bool {
         let (began, is_continued) = (self.scrub.began, self.scrub.is_continued);
         if self.scrub.end(walk, self.superblock.update) || !is_complete {
-            return;
+            return false;
         }
-        self.scrub.counts.lost += lost;
+        let counts = &mut self.scrub.counts;
+        counts.lost += lost;
         // What an earlier serving read may have changed since.
-        if self.scrub.counts.lost == 0 && self.rebuilds.is_empty() && !is_continued {
+        if counts.lost == 0 && self.rebuilds.is_empty() && !is_continued {
             self.unrecovered = 0;
             self.scrub.verified = began;
         }
+        let counts = &self.scrub.counts;
+        !is_continued && counts.lost == 0 && counts.repaired + counts.obsolete >= counts.bad
     }
 
     /// The counts of the last scrub, and whether it is still in progress.

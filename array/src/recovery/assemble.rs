@@ -1,5 +1,7 @@
 //! Finds the members of the array, from the superblocks of all offered devices, in any order.
 
+use std::collections::BTreeMap;
+
 use super::AssembleError;
 use super::superblocks::{Copies, flush, write_copies};
 use stripewise_core::format::{Copy, MemberState, Superblock};
@@ -19,9 +21,19 @@ pub(crate) struct Assembly {
     /// The greatest update and epoch of all superblocks, including those that never took effect.
     pub(crate) update: u64,
     pub(crate) epoch: u32,
+    /// Members whose superblocks were reconstructed, one bit each: nothing proves that they have all of their content.
+    pub(crate) reconstructed: u64,
 }
 
 impl Assembly {
+    /// Makes `superblock`, in which absent members have failed, the first of a new serving.
+    pub(crate) fn begin_serving(&self, superblock: &mut Superblock, serving: u64) {
+        superblock.begin_serving(serving);
+        for (number, member) in superblock.members.iter_mut().enumerate() {
+            member.is_whole &= self.reconstructed >> number & 1 == 0;
+        }
+    }
+
     /// The positions of the members that lack a back copy of the superblock that takes effect, or have it where their end was
     /// before they grew: it moves before a front copy is overwritten. Only these are to be written:
     /// a member with neither a back copy nor a front copy of this version, because a write of it was interrupted, could
@@ -99,14 +111,9 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
             ));
         }
     }
-    let of = |number: usize| found.iter().find(|(_, its)| usize::from(its.number) == number);
     // A back copy of a stale member proves only an old version: the newest version with a proof takes effect.
     let has_back = |superblock: &Superblock| {
         offered.iter().filter_map(|copies| copies.back.as_ref()).any(|back| back.is_version_of(superblock))
-    };
-    // A version that only absent members have remains unknown, and another version gets its number.
-    let has_it = |its: &Superblock, superblock: &Superblock| {
-        its.update > superblock.update || its.is_version_of(superblock)
     };
     // A newer version proves nothing here: it may have been derived from an older one, because this one never took effect.
     let is_everywhere = |superblock: &Superblock| {
@@ -118,34 +125,127 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
     };
     let is_being_proved = |superblock: &Superblock| were_backs_being_written(superblock, offered);
     let all = offered.iter().flat_map(|copies| [&copies.front, &copies.back]).flatten();
-    let effective = all
+    let effective: Vec<&Superblock> = all
         .filter(|superblock| has_back(superblock) || is_everywhere(superblock) || is_being_proved(superblock))
-        .max_by_key(|superblock| superblock.update)
-        .cloned();
-    let Some(superblock) = effective else {
+        .collect();
+    let Some(&newest) = effective.iter().max_by_key(|superblock| superblock.update) else {
         return refuse(format!(
             "no version of the superblocks is on all of the members{troubles}; offer all of the array, or create it again if \
              that was cut short"
         ));
     };
     let numbers: Vec<u16> = found.iter().map(|(_, its)| its.number).collect();
-    if let Some(number) = numbers.iter().find(|&&number| usize::from(number) >= superblock.members.len()) {
+    if let Some(number) = numbers.iter().find(|&&number| usize::from(number) >= newest.members.len()) {
         return refuse(format!("the array has no member {number}; its superblocks contradict each other"));
     }
-    let is_usable = |number: usize| {
-        let member = &superblock.members[number];
-        // A member with an older version, although the current one was on all members, has returned with old content.
-        let is_its = |its: &Superblock| its.uuid == member.uuid && has_it(its, &superblock);
-        let position = of(number).filter(|(_, its)| is_its(its))?;
-        (member.state != MemberState::Failed).then_some(position.0)
-    };
-    let positions: Vec<Option<u16>> = (0..superblock.members.len()).map(is_usable).collect();
-    check_enough(&superblock, &positions, &|number| of(number).is_some(), &troubles)?;
     let update = found.iter().map(|(_, its)| its.update).max().unwrap_or(0);
     let epoch = found.iter().map(|(_, its)| its.epoch).max().unwrap_or(0);
+    let head = Head { offered, found: &found, troubles: &troubles };
+    let (superblock, positions) = head.choose(newest, &effective)?;
     let back = |position: &Option<u16>| position.map_or(0, |at| offered[usize::from(at)].back_page);
     let backs = positions.iter().map(back).collect();
-    Ok(Assembly { superblock, positions, backs, update, epoch })
+    Ok(Assembly { superblock: superblock.clone(), positions, backs, update, epoch, reconstructed: 0 })
+}
+
+/// The offered members from which the version that continues is chosen: the newest superblock of each, with the position of
+/// the member.
+struct Head<'a> {
+    offered: &'a [Copies],
+    found: &'a [(u16, &'a Superblock)],
+    troubles: &'a str,
+}
+
+impl<'a> Head<'a> {
+    /// The version that continues, and the positions of its members: the newest one of those that took effect. If that one
+    /// has too few members, and others were served separately since the same serving, theirs.
+    fn choose(
+        &self,
+        newest: &'a Superblock,
+        effective: &[&'a Superblock],
+    ) -> Result<(&'a Superblock, Vec<Option<u16>>), AssembleError> {
+        let refused = match self.members_of(newest) {
+            Ok(positions) => return Ok((newest, positions)),
+            Err(AssembleError::Refused(reason)) => reason,
+            Err(error) => return Err(error),
+        };
+        // The newest version of each other serving.
+        let mut others: BTreeMap<u64, &Superblock> = BTreeMap::new();
+        for &its in effective.iter().filter(|its| its.serving != newest.serving) {
+            let known = others.entry(its.serving).or_insert(its);
+            *known = if known.update < its.update { its } else { *known };
+        }
+        let would_do = others.into_values().filter_map(|its| Some((its, self.members_of(its).ok()?)));
+        let would_do: Vec<(&Superblock, Vec<Option<u16>>)> = would_do.collect();
+        if let Some(found) = would_do.iter().find(|(its, _)| its.is_fork_of(newest)) {
+            return Ok(found.clone());
+        }
+        let of = |(its, positions): &(&Superblock, Vec<Option<u16>>)| {
+            let positions: Vec<u16> = positions.iter().flatten().copied().collect();
+            let numbers =
+                self.found.iter().filter(|(at, _)| positions.contains(at)).map(|(_, its)| its.number);
+            let mut numbers: Vec<u16> = numbers.collect();
+            numbers.sort_unstable();
+            let numbers: Vec<String> = numbers.iter().map(u16::to_string).collect();
+            // A version that follows another in the next serving is no copy.
+            let others = if newest.may_follow(its) {
+                "the newest members were served since without these, or these were set back"
+            } else {
+                "the other members belong to a copy of the array that was served separately"
+            };
+            format!("; members {} would do alone: {others}", numbers.join(", "))
+        };
+        let mut hints: Vec<String> = would_do.iter().filter(|(its, _)| its.serving != 0).map(of).collect();
+        if hints.is_empty() {
+            hints.extend(self.copies(newest));
+        }
+        Err(AssembleError::Refused(refused + &hints.concat()))
+    }
+
+    /// The members that were served together, if some belong to a copy of the array of `newest`.
+    fn copies(&self, newest: &Superblock) -> Option<String> {
+        let mut servings: BTreeMap<u64, Vec<u16>> = BTreeMap::new();
+        for (_, its) in
+            self.found.iter().filter(|(_, its)| its.is_fork_of(newest) || its.serving == newest.serving)
+        {
+            servings.entry(its.serving).or_default().push(its.number);
+        }
+        servings.values_mut().for_each(|numbers| numbers.sort_unstable());
+        let of = |numbers: &Vec<u16>| {
+            let numbers: Vec<String> = numbers.iter().map(u16::to_string).collect();
+            format!("members {}", numbers.join(", "))
+        };
+        let all: Vec<String> = servings.values().map(of).collect();
+        let told =
+            || format!("; {} belong to copies of the array that were served separately", all.join("; and "));
+        (all.len() > 1).then(told)
+    }
+
+    /// The positions of the members that `superblock` is the current version of.
+    ///
+    /// # Errors
+    /// There are too few, or the absent ones may have continued without them.
+    fn members_of(&self, superblock: &Superblock) -> Result<Vec<Option<u16>>, AssembleError> {
+        // A version that only absent members have remains unknown, and another version gets its number.
+        let has_it = |its: &Superblock| {
+            its.is_version_of(superblock) || its.update > superblock.update && its.may_follow(superblock)
+        };
+        let of = |number: usize| self.found.iter().find(|(_, its)| usize::from(its.number) == number);
+        // A back copy proves that its version took effect.
+        let is_beyond = |at: u16| {
+            let back = self.offered[usize::from(at)].back.as_ref();
+            back.is_some_and(|back| back.update > superblock.update)
+        };
+        let is_usable = |number: usize| {
+            let member = &superblock.members[number];
+            // A member with an older version, although the current one was on all members, has returned with old content.
+            let is_its = |its: &Superblock| its.uuid == member.uuid && has_it(its);
+            let position = of(number).filter(|(at, its)| is_its(its) && !is_beyond(*at))?;
+            (member.state != MemberState::Failed).then_some(position.0)
+        };
+        let positions: Vec<Option<u16>> = (0..superblock.members.len()).map(is_usable).collect();
+        check_enough(superblock, &positions, &|number| of(number).is_some(), self.troubles)?;
+        Ok(positions)
+    }
 }
 
 /// Whether more than P members of a group have the front copy of a version and no valid back copy. Damage alone destroys

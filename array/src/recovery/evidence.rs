@@ -7,8 +7,8 @@
 use super::reconstruct::Remains;
 use stripewise_core::format::in_place::InPlaceLayout;
 use stripewise_core::format::{
-    Area, CheckpointHeader, ChecksumPage, Commit, IntentPage, Placement, RedoRecord, SummaryHeader,
-    Superblock,
+    Area, CheckpointHeader, ChecksumPage, Commit, FailReason, IntentPage, Placement, RedoRecord,
+    SummaryHeader, Superblock,
 };
 use stripewise_core::media::At;
 
@@ -57,12 +57,12 @@ impl Evidence {
         if self.epoch <= model.epoch && (is_present || is_later || model.is_clean) {
             return false;
         }
-        for (number, member) in model.members.iter_mut().enumerate() {
-            if (holders | self.missing()) >> number & 1 != 0 {
-                // The epoch of its failure is unknown, so the member is rebuilt completely.
-                member.fail(0, 0);
-                (member.failed_epoch, member.failed_batch) = (0, 0);
-            }
+        let outdated = holders | self.missing();
+        for number in (0..model.members.len()).filter(|number| outdated >> number & 1 != 0) {
+            // The epoch of its failure is unknown, so the member is rebuilt completely.
+            model.fail_member(number, 0, FailReason::Gone);
+            let member = &mut model.members[number];
+            (member.failed_epoch, member.failed_batch) = (0, 0);
         }
         model.epoch = model.epoch.max(self.epoch);
         model.update += 1;

@@ -120,6 +120,7 @@ pub(super) fn open<M: Memory>(
     superblock.epoch = assembly.epoch.max(superblock.epoch) + 1;
     superblock.update += 1;
     site.fail_absent(&mut superblock);
+    assembly.begin_serving(&mut superblock, opening.serving);
     if !opening.read_only {
         write_all(site.media, &superblock, &site.positions)?;
     }

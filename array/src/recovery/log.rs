@@ -11,8 +11,8 @@ use crate::array::Placed;
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
 use stripewise_core::format::{
-    CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, GENERATIONS_BEGIN_MAX, MemberState,
-    NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, crc32c, summary, write_seq,
+    CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, FailReason, GENERATIONS_BEGIN_MAX,
+    MemberState, NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, crc32c, summary, write_seq,
 };
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
@@ -214,9 +214,9 @@ pub(super) fn open<M: Memory>(
         // do not have it.
         superblock.horizon = promised.min(ended);
     }
-    let epoch = superblock.epoch;
-    let records = superblock.members.iter_mut().zip(positions);
-    records.filter(|(_, position)| position.is_none()).for_each(|(record, _)| record.fail(epoch, promised));
+    let absent = (0..positions.len()).filter(|&number| positions[number].is_none());
+    absent.for_each(|number| superblock.fail_member(number, promised, FailReason::Gone));
+    assembly.begin_serving(&mut superblock, opening.serving);
     // Numbers after the end are reused for batches that no member has yet.
     superblock.members.iter_mut().for_each(|record| record.failed_batch = record.failed_batch.min(ended));
     let durable = log.durable_mut();

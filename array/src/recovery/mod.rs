@@ -1,6 +1,8 @@
 //! Creation and assembly of an array: the content of the members becomes a controller that serves.
 
 mod assemble;
+#[cfg(test)]
+mod chain_model;
 mod check;
 mod damage;
 mod error;
@@ -165,8 +167,14 @@ impl<M: Memory> Array<M> {
         if let Some(newer) = offered.iter().find_map(|copies| copies.newer.as_ref()) {
             return Err(AssembleError::Refused(newer.to_string()));
         }
+        if opening.unchained {
+            offered.iter_mut().for_each(superblocks::Copies::forget_chain);
+        }
         let reconstructed = reconstruct_superblocks(scheme, &members, media, &mut offered, &opening)?;
-        let assembly = assemble::assemble(&offered).map_err(|error| with_blanks(error, &reconstructed))?;
+        let mut assembly =
+            assemble::assemble(&offered).map_err(|error| with_blanks(error, &reconstructed))?;
+        let taken = reconstructed.iter().filter(|one| one.is_taken()).filter_map(|one| one.member);
+        assembly.reconstructed = taken.fold(0, |mask, member| mask | 1 << member);
         if assembly.superblock.is_read_only() && !opening.read_only {
             let unknown = assembly.superblock.features.unknown(FeatureClass::ReadOnly);
             return Err(AssembleError::Refused(format!(
@@ -202,6 +210,7 @@ impl<M: Memory> Array<M> {
             } else {
                 superblocks::erase_moved(media, &offered, &assembly.superblock, &opened.positions);
             }
+            array.exec.metadata.believes = opening.unchained;
             (array, opened)
         })
     }

@@ -16,9 +16,15 @@ pub struct AssemblyOptions {
     /// Which members devices without superblocks are, as named by the user; with `force`, others are recognized by their
     /// content.
     pub named: NamedMembers,
+    /// A random number that no other assembly has: it identifies the serving that begins (`docs/design/format.md`, "The
+    /// chain of servings"). With 0, copies of the array that are served separately cannot be distinguished.
+    pub serving: u64,
     /// Flushes members before the first write only if an update of superblocks was interrupted: as programs did that wrote
     /// transcripts of format 1, for their replay.
     pub flushes_late: bool,
+    /// Treats an array with the feature `serving-chain` as one without, and doubts no member: as programs did that wrote
+    /// transcripts up to format 2, for their replay.
+    pub unchained: bool,
     /// A known bug of recovery that the checking simulation plants; without effect unless debug assertions are on.
     pub bug: Option<stripewise_core::bugs::Bug>,
 }

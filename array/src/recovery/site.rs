@@ -1,7 +1,7 @@
 //! The members of an array before it serves.
 
 use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{MemberState, Structure, Superblock, Uuid};
+use stripewise_core::format::{FailReason, MemberState, Structure, Superblock, Uuid};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
 
@@ -67,12 +67,10 @@ impl Site<'_> {
 
     /// Marks absent members as failed in `superblock`. Returns whether any of them was not yet marked.
     pub(super) fn fail_absent(&self, superblock: &mut Superblock) -> bool {
-        let epoch = superblock.epoch;
-        let members = superblock.members.iter_mut().zip(&self.positions);
-        let absent = members.filter(|(_, position)| position.is_none());
-        absent.fold(false, |is_news, (member, _)| {
-            let was_known = member.state == MemberState::Failed;
-            member.fail(epoch, 0);
+        let absent = (0..self.positions.len()).filter(|&number| self.positions[number].is_none());
+        absent.fold(false, |is_news, number| {
+            let was_known = superblock.members[number].state == MemberState::Failed;
+            superblock.fail_member(number, 0, FailReason::Gone);
             is_news || !was_known
         })
     }

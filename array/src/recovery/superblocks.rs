@@ -6,7 +6,7 @@ use stripewise_code::Kind;
 use stripewise_core::format::in_place::InPlaceLayout;
 use stripewise_core::format::layout::Layout;
 use stripewise_core::format::{
-    Area, Copy, Features, FormatError, MemberRecord, Placement, SUPERBLOCK_BYTES, Superblock, VERSION,
+    Area, Copy, Features, FormatError, MemberRecord, Placement, SUPERBLOCK_BYTES, Superblock, Uuid, VERSION,
     settings_bytes_max, superblock_pages,
 };
 use stripewise_core::geometry::Geometry;
@@ -85,7 +85,7 @@ fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identi
         bitmap: Area::default(),
         bitmap_pages: 0,
         owner: Area::default(),
-        serving: 0,
+        serving: first_serving(identity.array),
         predecessor: 0,
         own_bytes: 0,
         verified_to: 0,
@@ -98,6 +98,12 @@ fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identi
             .unwrap_or_default(),
         members: identity.members.iter().map(record).collect(),
     }
+}
+
+/// The serving that the creation of an array counts as: copies that are made of it before it is served have it in common.
+pub(super) fn first_serving(array: Uuid) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = array.0;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// The features of an array of `scheme` that not every program knows.
@@ -158,7 +164,7 @@ pub(crate) fn check_scheme(
 }
 
 /// The valid copies of the superblock of one member.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Copies {
     pub(crate) front: Option<Superblock>,
     pub(crate) back: Option<Superblock>,
@@ -181,6 +187,11 @@ impl Copies {
     /// Whether the member grew, and its newest back copy is where its end was.
     pub(crate) fn is_behind(&self) -> bool {
         self.back.is_some() && self.former == Some(self.back_page)
+    }
+
+    /// Makes superblocks of an array without the feature `serving-chain` of both copies.
+    pub(super) fn forget_chain(&mut self) {
+        [&mut self.front, &mut self.back].into_iter().flatten().for_each(Superblock::forget_chain);
     }
 
     /// Whether one of the two copies is this version.

@@ -1,15 +1,16 @@
-//! Upgrades an array from an older version of the format to the current one: `docs/design/format.md`, "Versions 1 and 2".
+//! Upgrades an array from an older version of the format to the current one, with its features: `docs/design/format.md`,
+//! "Versions 1 and 2".
 //!
 //! An upgrade is a single update of the superblocks. If power fails at any step, the array has either the old or the new
 //! version.
 
 use super::assemble::{Assembly, assemble};
 use super::site::{ROUND_PAGES, smallest};
-use super::superblocks::{check_scheme, read_all, write_all};
+use super::superblocks::{check_scheme, first_serving, read_all, write_all};
 use super::walk::WalkFindings;
 use super::{AssembleError, check_next};
 use stripewise_core::format::{
-    FeatureClass, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
+    FeatureClass, Features, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
     settings_bytes_max,
 };
 use stripewise_core::media::{At, Media};
@@ -18,8 +19,10 @@ use stripewise_core::scheme::{Members, Scheme};
 /// A planned or completed upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
-    /// The previous version of the array; the current version if there is nothing to do.
+    /// The previous version of the array.
     pub from: u16,
+    /// Whether the array had the current version and all its features before, so that there was nothing to do.
+    pub is_done: bool,
     /// The superblock after the upgrade, with the number and identifier of one of its members.
     pub superblock: Superblock,
 }
@@ -46,33 +49,36 @@ impl Upgrade {
         let assembly = assemble(&offered)?;
         let current = &assembly.superblock;
         check_scheme(current, scheme, &members)?;
-        if current.version < VERSION {
+        let is_done = current.version >= VERSION && current.has_chain();
+        if !is_done {
             check_whole(&assembly)?;
         }
         if !dry_run {
             // The last update may have been an upgrade; back copies of the previous update prove nothing about it.
             assembly.settle(&offered, media, false)?;
         }
-        if current.version >= VERSION {
-            return Ok(Self { from: current.version, superblock: current.clone() });
+        if is_done {
+            return Ok(Self { from: current.version, is_done, superblock: current.clone() });
         }
         check_next("update", assembly.update, NUMBERS_BEGIN_MAX)?;
-        let mut superblock = Superblock {
-            version: VERSION,
-            update: assembly.update + 1,
-            horizon: horizon(&assembly, scheme, &members, media)?,
-            settings: settings(current, scheme),
-            ..current.clone()
-        };
-        superblock.place_owner(smallest(media));
-        if dry_run || is_void(&assembly, media) {
-            superblock.take_journal_page();
+        let mut superblock = Superblock { update: assembly.update + 1, ..current.clone() };
+        if current.version < VERSION {
+            superblock.version = VERSION;
+            superblock.horizon = horizon(&assembly, scheme, &members, media)?;
+            superblock.settings = settings(current, scheme);
+            superblock.place_owner(smallest(media));
+            if dry_run || is_void(&assembly, media) {
+                superblock.take_journal_page();
+            }
         }
+        // Nothing is known of the past: no member is called whole.
+        superblock.features.compatible |= Features::SERVING_CHAIN;
+        superblock.serving = first_serving(superblock.array);
         superblock.check().map_err(|error| AssembleError::Refused(error.to_string()))?;
         if !dry_run {
             write_all(media, &superblock, &assembly.positions)?;
         }
-        Ok(Self { from: current.version, superblock })
+        Ok(Self { from: current.version, is_done, superblock })
     }
 }
 

@@ -5,43 +5,38 @@
 
 use std::collections::BTreeSet;
 
-use stripewise_array::format::{Copy, Features, MemberRecord, Placement, Superblock};
+use stripewise_array::format::{Copy, Features, Placement, Superblock};
 use stripewise_array::{AssembleError, Media, Members, Scheme, Upgrade};
 
 use crate::disk::{Disk, DiskMember, Host, Recorder};
 
-const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+pub(crate) const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 4\nbuffer = \"stripe\"\nacknowledge = \"buffered\"\n";
 
 /// Schemes of the fixtures in place, as given to the old program, with memory that a power loss empties.
-const JOURNAL: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
+pub(crate) const JOURNAL: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
     buffer_persistence = \"volatile\"\n";
-const BITMAP: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
+pub(crate) const BITMAP: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
     buffer_persistence = \"volatile\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
 /// A superblock of version 1, with what that version knows.
 pub(crate) fn as_version_1(block: &Superblock) -> Superblock {
-    let members = block.members.iter().map(|&its| MemberRecord { is_whole: false, ..its }).collect();
-    Superblock {
-        version: 1,
-        features: Features::default(),
-        is_clean: false,
-        horizon: 0,
-        own_bytes: 0,
-        members,
-        ..block.clone()
-    }
+    let mut block = block.clone();
+    block.forget_chain();
+    Superblock { version: 1, features: Features::default(), is_clean: false, horizon: 0, ..block }
 }
 
-/// An array of version 1, as an old program left it.
-struct Fixture {
-    what: &'static str,
-    scheme: &'static str,
-    text: &'static str,
-    pages: u32,
+/// An array as an old program left it.
+pub(crate) struct Fixture {
+    pub(crate) what: &'static str,
+    pub(crate) scheme: &'static str,
+    pub(crate) text: &'static str,
+    pub(crate) pages: u32,
+    /// The pages that the array uses of each member.
+    pub(crate) used: u32,
     /// The epoch of the next assembly.
-    epoch: u32,
-    expected: fn(u64) -> u8,
+    pub(crate) epoch: u32,
+    pub(crate) expected: fn(u64) -> u8,
 }
 
 /// The two fixtures in place are from the program before version 2, which was killed while it served: `create --count 3
@@ -53,6 +48,7 @@ const FIXTURES: [Fixture; 3] = [
         scheme: LOG,
         text: include_str!("../fixtures/format-1-log.txt"),
         pages: 192,
+        used: 192,
         epoch: 3,
         expected,
     },
@@ -61,6 +57,7 @@ const FIXTURES: [Fixture; 3] = [
         scheme: JOURNAL,
         text: include_str!("../fixtures/format-1-journal.txt"),
         pages: 320,
+        used: 320,
         epoch: 2,
         expected: expected_in_place,
     },
@@ -69,14 +66,16 @@ const FIXTURES: [Fixture; 3] = [
         scheme: BITMAP,
         text: include_str!("../fixtures/format-1-bitmap.txt"),
         pages: 320,
+        used: 320,
         epoch: 2,
         expected: expected_in_place,
     },
 ];
 
 impl Fixture {
-    /// The members of the fixture: a line for each page that is not zeros, with its member, its number and its bytes.
-    fn disk(&self) -> Disk {
+    /// The members of the fixture: a line for each page that is not zeros, with its member, its number and its bytes. Zeros at
+    /// the end are left out; a single byte fills the page.
+    pub(crate) fn disk(&self) -> Disk {
         let mut disk = Disk::new(3, self.pages, 512);
         for line in self.text.lines() {
             let mut words = line.split(' ');
@@ -86,22 +85,26 @@ impl Fixture {
             let byte =
                 |pair: &[u8]| u8::from_str_radix(&String::from_utf8_lossy(pair), 16).expect("two digits");
             let content: Vec<u8> = bytes.map(byte).collect();
-            disk.members[member].pages[page].copy_from_slice(&content);
+            let into = &mut disk.members[member].pages[page];
+            match content[..] {
+                [byte] => into.fill(byte),
+                _ => into[..content.len()].copy_from_slice(&content),
+            }
         }
         disk
     }
 
     /// Checks that the array of `disk` has the content that was written to the fixture.
-    fn check(&self, host: &mut Host, told: &str) {
+    pub(crate) fn check(&self, host: &mut Host, told: &str) {
         for chunk in 0..50 {
             let found = host.read(chunk);
             assert_eq!(found, Some((self.expected)(chunk)), "{}, {told}: chunk {chunk}", self.what);
         }
     }
 
-    fn upgrade(&self, media: &mut dyn Media, dry_run: bool) -> Result<Upgrade, AssembleError> {
+    pub(crate) fn upgrade(&self, media: &mut dyn Media, dry_run: bool) -> Result<Upgrade, AssembleError> {
         let scheme = Scheme::from_toml("test", self.scheme).unwrap();
-        Upgrade::run(&scheme, Members::opaque(3, 512, self.pages), media, dry_run)
+        Upgrade::run(&scheme, Members::opaque(3, 512, self.used), media, dry_run)
     }
 }
 
@@ -115,7 +118,7 @@ fn expected(chunk: u64) -> u8 {
 }
 
 /// The content that hosts wrote to the other fixtures: 40 chunks, of which ten were written again.
-fn expected_in_place(chunk: u64) -> u8 {
+pub(crate) fn expected_in_place(chunk: u64) -> u8 {
     match chunk {
         10..20 => 100 + chunk as u8,
         40.. => 0,

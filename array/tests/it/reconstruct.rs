@@ -21,7 +21,9 @@ const FORCE: AssemblyOptions = AssemblyOptions {
     read_only: false,
     force: true,
     named: NamedMembers::NONE,
+    serving: 0,
     flushes_late: false,
+    unchained: false,
     bug: None,
 };
 

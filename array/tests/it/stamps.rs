@@ -3,7 +3,9 @@
 
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
-use stripewise_array::format::{Area, Copy, ENDED_MAX, MemberState, Superblock, Uuid};
+use stripewise_array::format::{
+    Area, Copy, ENDED_MAX, FailReason, Features, MemberRecord, MemberState, Superblock, Uuid,
+};
 use stripewise_array::{RejoinError, Rejoining};
 
 use crate::disk::{Disk, DiskMember, Host};
@@ -307,5 +309,164 @@ fn a_member_rolled_back_below_a_serving_array_is_found_by_checksums() {
         let all = chunks(&host);
         host.fail(0);
         (0..all).for_each(|chunk| assert_eq!(host.read(chunk), Some(2), "chunk {chunk}"));
+    }
+}
+
+/// The member loses some of its content, is failed for `reason`, and returns as it is.
+fn damaged_and_back(host: &mut Host, reason: FailReason) {
+    let data = superblock_of(host).data;
+    let data = data.first as usize..(data.first + data.pages) as usize;
+    host.disk().members[usize::from(IT)].pages[data].iter_mut().for_each(|page| page.fill(0x5a));
+    host.fail_for(IT, reason);
+    host.finish();
+    (0..chunks(host) / 4).for_each(|chunk| host.write(chunk * 4, 2));
+    host.flush();
+    host.rejoin(IT, host.returned(IT));
+}
+
+/// Stops all but the feature `serving-chain`: arrays of before have the same promise in the serving in which they learn of
+/// the damage.
+fn without_chain(host: &mut Host) {
+    let members = host.disk().members.len();
+    for member in 0..members {
+        for copy in [Copy::Front, Copy::Back] {
+            host.change_superblock(member, copy, &Superblock::forget_chain);
+        }
+    }
+}
+
+#[test]
+fn a_member_that_was_failed_for_damage_is_rebuilt_whole_when_it_returns() {
+    for (scheme, has_chain) in ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
+        let mut host = array(scheme);
+        if !has_chain {
+            without_chain(&mut host);
+        }
+        let mut host = host.lose_power();
+        fill(&mut host, 1);
+        let mut host = Host::open_as(scheme, host.stop());
+        damaged_and_back(&mut host, FailReason::Damage);
+        host.flush();
+        if scheme == LOG5 || scheme == LOG6 {
+            assert_eq!(noted(&mut host), (MemberState::Rebuilding, 0));
+        }
+        check(&mut host, value(1, 2));
+        assert_eq!(superblock_of(&mut host).has_chain(), has_chain);
+    }
+}
+
+#[test]
+fn a_member_that_was_failed_for_damage_stays_in_doubt_over_restarts() {
+    for scheme in ALL {
+        let mut host = array(scheme);
+        fill(&mut host, 1);
+        let mut host = Host::open_as(scheme, host.stop());
+        let data = superblock_of(&mut host).data;
+        let data = data.first as usize..(data.first + data.pages) as usize;
+        host.disk().members[usize::from(IT)].pages[data].iter_mut().for_each(|page| page.fill(0x5a));
+        host.fail_for(IT, FailReason::Damage);
+        host.finish();
+        (0..chunks(&host) / 4).for_each(|chunk| host.write(chunk * 4, 2));
+        host.flush();
+        let mut host = Host::open_as(scheme, host.stop());
+        assert_eq!(host.opened.positions[usize::from(IT)], None, "{scheme}");
+        assert_eq!(record(&mut host).reason, FailReason::Damage);
+        host.rejoin(IT, host.returned(IT));
+        host.flush();
+        check(&mut host, value(1, 2));
+        let back = record(&mut host);
+        assert_eq!((back.reason, back.left_serving, back.is_whole), (FailReason::Unknown, 0, true));
+    }
+}
+
+/// The member's record in the superblock of another member.
+fn record(host: &mut Host) -> MemberRecord {
+    let pages = host.disk().members[0].pages[..4].concat();
+    Superblock::parse(&pages).expect("the front copy").members[usize::from(IT)]
+}
+
+#[test]
+fn a_member_that_was_gone_or_taken_out_keeps_what_its_stamp_says() {
+    for reason in [FailReason::Gone, FailReason::Asked] {
+        let mut host = array(LOG5);
+        fill(&mut host, 1);
+        let mut host = Host::open_as(LOG5, host.stop());
+        let stamped = superblock_of(&mut host).horizon;
+        host.fail_for(IT, reason);
+        host.finish();
+        (0..10).for_each(|chunk| host.write(chunk * 4, 2));
+        host.flush();
+        let its = record(&mut host);
+        let serving = superblock_of(&mut host).serving;
+        assert_eq!((its.reason, its.left_serving, its.is_whole), (reason, serving, false));
+        host.rejoin(IT, host.returned(IT));
+        host.flush();
+        assert!(noted(&mut host).1 >= stamped && stamped > 0);
+        check(&mut host, |chunk| if chunk.is_multiple_of(4) && chunk < 40 { 2 } else { 1 });
+    }
+}
+
+#[test]
+fn a_member_failed_by_a_program_that_records_no_reason_is_in_doubt() {
+    let mut host = array(LOG5);
+    fill(&mut host, 1);
+    let mut host = Host::open_as(LOG5, host.stop());
+    host.fail_for(IT, FailReason::Asked);
+    host.finish();
+    (0..10).for_each(|chunk| host.write(chunk * 4, 2));
+    host.flush();
+    for member in [0, 1, 3] {
+        for copy in [Copy::Front, Copy::Back] {
+            host.change_superblock(member, copy, &|block| {
+                let bit = block.features;
+                block.forget_chain();
+                block.features = bit;
+            });
+        }
+    }
+    assert!(record(&mut host).failed_batch > 0, "as the older program recorded it");
+    let mut host = host.lose_power();
+    assert_eq!(superblock_of_other(&mut host).features.compatible, Features::SERVING_CHAIN);
+    host.rejoin(IT, host.returned(IT));
+    host.flush();
+    assert_eq!(noted(&mut host), (MemberState::Rebuilding, 0));
+    check(&mut host, |chunk| if chunk.is_multiple_of(4) && chunk < 40 { 2 } else { 1 });
+}
+
+fn superblock_of_other(host: &mut Host) -> Superblock {
+    Superblock::parse(&host.disk().members[0].pages[..4].concat()).expect("the front copy")
+}
+
+/// What overwrote a superblock may have overwritten more: the member is in doubt until a scrub has read all of it.
+#[test]
+fn a_member_whose_superblock_was_damaged_is_in_doubt_until_a_scrub_verified_it() {
+    for (scheme, is_chained) in ALL.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
+        let mut host = array(scheme);
+        if !is_chained {
+            without_chain(&mut host);
+        }
+        let mut host = host.lose_power();
+        fill(&mut host, 1);
+        assert_eq!(host.array.members_in_doubt(), 0, "{scheme}");
+        host.disk().members[usize::from(IT)].pages[397].fill(0x5a);
+        host.verify_superblocks();
+        host.finish();
+        assert_eq!(host.array.members_in_doubt(), 1 << IT, "{scheme}");
+        if is_chained {
+            assert!(!record(&mut host).is_whole && host.copy().array.members_in_doubt() == 1 << IT);
+        }
+        let mut sound = host.copy_of_disk();
+        // The stamp that the repaired superblock has does not count.
+        damaged_and_back(&mut host, FailReason::Gone);
+        check(&mut host, value(1, 2));
+        if is_chained {
+            sound.members[0].is_gone = false;
+            let mut host = Host::open_as(scheme, sound);
+            let counts = host.scrub();
+            assert_eq!((counts.bad, counts.lost), (0, 0), "{scheme}");
+            host.finish();
+            assert!(record(&mut host).is_whole && host.array.members_in_doubt() == 0, "{scheme}");
+            assert_eq!(host.copy().array.members_in_doubt(), 0);
+        }
     }
 }

@@ -25,6 +25,11 @@ impl<'a> SimMedia<'a> {
         Self { members, order, left: cut, in_flight: Vec::new(), random }
     }
 
+    /// The number of the serving that an assembly of them begins.
+    pub(crate) fn serving(&self) -> u64 {
+        self.random.clone().next_u64().max(1)
+    }
+
     /// The offered members, in order.
     pub(crate) fn order(&self) -> &[u16] {
         &self.order

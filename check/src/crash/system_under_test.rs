@@ -115,7 +115,7 @@ impl SystemUnderTest for Array<PageMemory> {
         media: &mut SimMedia<'_>,
     ) -> Result<(Self, RecoveryReport), AssembleError> {
         let memory = PageMemory::new(shape.page_bytes);
-        let opening = AssemblyOptions { bug, force, ..AssemblyOptions::default() };
+        let opening = AssemblyOptions { bug, force, serving: media.serving(), ..AssemblyOptions::default() };
         #[allow(unused_mut)]
         let (mut array, opened) = Self::open(&shape.scheme(), shape.members(), memory, media, opening)?;
         #[cfg(debug_assertions)]

@@ -21,8 +21,8 @@ const EXAMPLES: &[Example] =
 const EXIT_CODES: &str = "\
 Exit codes, the worst of all arrays shown:
     0  clean
-    1  degraded, rebuilding, degrading (a member may be lost soon), or impaired (data was lost, metadata is damaged, or
-       there is no space for writes)
+    1  degraded, rebuilding, degrading (a member may be lost soon), or impaired (data was lost, metadata is damaged, a
+       member is in doubt, or there is no space for writes)
     2  failed, not served, or no answer in time";
 
 /// Show the state of served arrays: members, rebuild, latencies
@@ -204,6 +204,9 @@ fn remarks(member: &Member) -> Vec<String> {
         let damaged = member.damaged_superblocks;
         remarks
             .push(format!("SUPERBLOCK: {damaged} of 2 copies are damaged; `stripewise scrub` repairs them"));
+    }
+    if member.in_doubt {
+        remarks.push("IN DOUBT: it may lack content; `stripewise scrub` verifies it".to_owned());
     }
     remarks.extend(member.smart.as_ref().map(|smart| match smart.as_str() {
         "failing" => "SMART: FAILING".to_owned(),

@@ -19,8 +19,9 @@ const EXAMPLES: &[Example] = &[
 ];
 
 const NOTES: &str = "\
-An upgrade cannot be undone: earlier versions of the program refuse the upgraded array and name the version that they need. An
-array that is not upgraded can be served as it is.
+An upgrade of version 1 cannot be undone: earlier versions of the program refuse the upgraded array and name the version that
+they need. An array that is not upgraded can be served as it is. Arrays of version 2 from before superblocks recorded servings
+get that feature, which earlier programs ignore.
 
 Exit codes:
     0  the array has the format of this version
@@ -67,10 +68,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         media = settled(&scheme, media, &block)?;
     }
     let members = Members { count: block.members.len() as u32, pages: block.pages, ..media.members() };
-    let Upgrade { from, superblock: after } = Upgrade::run(&scheme, members, &mut media, args.dry_run)?;
+    let Upgrade { from, is_done, superblock: after } =
+        Upgrade::run(&scheme, members, &mut media, args.dry_run)?;
     let Superblock { array, name, .. } = &after;
     let name = name.escape_debug();
-    if from >= VERSION {
+    if is_done {
         writeln!(
             context.out,
             "array {array}, called \"{name}\", has version {VERSION} of the format already"
@@ -79,11 +81,19 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let does = if args.dry_run { "would upgrade" } else { "upgraded" };
     let update = after.update;
+    let to = match from {
+        VERSION => "to superblocks that record servings and why members failed".to_owned(),
+        _ => format!("from version {from} of the format to {VERSION}"),
+    };
+    writeln!(context.out, "{does} array {array}, called \"{name}\", {to}")?;
+    writeln!(context.out, "  superblocks of {} members: update {update}", after.members.len())?;
     writeln!(
         context.out,
-        "{does} array {array}, called \"{name}\", from version {from} of the format to {VERSION}"
+        "  all members are in doubt until a scrub has read them: serve the array, and scrub it"
     )?;
-    writeln!(context.out, "  superblocks of {} members: update {update}", after.members.len())?;
+    if from == VERSION {
+        return Ok(());
+    }
     if after.horizon > 0 {
         writeln!(context.out, "  durable up to batch {}", after.horizon)?;
     }

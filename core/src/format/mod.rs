@@ -3,6 +3,7 @@
 //! Each structure has one module that writes and reads it. Readers accept arbitrary bytes: they never panic, and report
 //! what was wrong.
 
+mod chain;
 pub mod checkpoint;
 mod checksum;
 mod commit;

@@ -39,7 +39,7 @@ impl Stamp {
 
 impl Superblock {
     /// The last batch of this log that member `number`, which returns with `stamp`, is known to have; 0 if nothing is
-    /// known.
+    /// known, or the member is in doubt.
     ///
     /// Numbers of batches are reused when an assembly dropped their batches. So the stamp is limited to the end of its
     /// epoch and to the ends of later epochs. Nothing is known of forgotten epochs; but the batch recorded when the member
@@ -47,6 +47,9 @@ impl Superblock {
     pub fn known_of(&self, number: u16, stamp: Option<Stamp>) -> u64 {
         let Some(stamp) = stamp else { return 0 };
         let member = &self.members[usize::from(number)];
+        if self.has_chain() && member.state != MemberState::Active && member.reason.is_in_doubt() {
+            return 0;
+        }
         let known = stamp.horizon.min(member.failed_batch);
         if stamp.epoch == self.epoch || stamp.epoch == member.failed_epoch {
             return known;

@@ -20,6 +20,7 @@ use crate::member_io::Failure;
 use crate::plain::Plain;
 use crate::store::Store;
 use crate::transcript::{Event, Head, Scribe, WatchedMedia};
+use crate::uuid::random_serving;
 use crate::ways::Files;
 
 impl Engine<Files> {
@@ -112,6 +113,8 @@ impl Engine<Files> {
             let reason = "none of the members has a superblock of Stripewise; create an array first";
             return Err(AssembleError::Refused(reason.into()).into());
         };
+        let serving = if opening.read_only { 0 } else { random_serving()? };
+        let opening = AssemblyOptions { serving, ..opening };
         let discard = media.takes_discards(trims(scheme));
         let members =
             Members { discard, ..capabilities(newest.members.len(), newest.pages, newest.page_bytes) };
@@ -121,6 +124,7 @@ impl Engine<Files> {
             None => Array::open(&own, members, memory, &mut media, opening)?,
             Some(scribe) => {
                 scribe.begin(&head(scheme, &newest, &media, opening));
+                scribe.note(&Event::Serving(opening.serving));
                 let mut watched = WatchedMedia { media: &mut media, scribe };
                 let (array, opened) = Array::open(&own, members, memory, &mut watched, opening)?;
                 scribe.note(&Event::Assembled { epoch: opened.epoch });

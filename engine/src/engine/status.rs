@@ -109,6 +109,8 @@ pub struct Status {
     pub rebuild_halted: Option<Halt>,
     /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds no lost data.
     pub rebuild_lost: u64,
+    /// Members in doubt, one bit each: see [`stripewise_array::Array::members_in_doubt`].
+    pub in_doubt: u64,
     /// The result of the last scrub.
     pub scrub: ScrubStatus,
     /// Counters of the log.
@@ -153,6 +155,7 @@ impl<B: Backend> Engine<B> {
             rebuild,
             rebuild_halted: self.array.rebuild_halted(),
             rebuild_lost: self.array.rebuild_lost(),
+            in_doubt: self.array.members_in_doubt(),
             scrub: ScrubStatus {
                 progress: self.array.scrubbing().map(progress),
                 pages: scrubbed.pages,

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use stripewise_array::format::crc32c;
 
 /// The first line. The number is that of the format.
-const MAGIC: &[u8] = b"stripewise transcript 2\n";
-/// The first line of format 1, which differs only in how the array was assembled.
-const MAGIC_1: &[u8] = b"stripewise transcript 1\n";
+const MAGIC: &[u8] = MAGICS[MAGICS.len() - 1];
+/// The first line of each format. They differ in how the program that wrote them assembled the array, and from format 3
+/// on events say why members failed.
+const MAGICS: [&[u8]; 3] =
+    [b"stripewise transcript 1\n", b"stripewise transcript 2\n", b"stripewise transcript 3\n"];
 /// A block is written when it has this many bytes.
 const BLOCK_BYTES: usize = 64 << 10;
 /// No block is longer: a head, or an event with a page, adds little to [`BLOCK_BYTES`].
@@ -78,20 +80,19 @@ pub(super) struct Values<R> {
     used: usize,
     /// Whether the file ends within a block.
     pub(super) is_cut: bool,
-    /// Whether the file has format 1.
-    pub(super) is_format_1: bool,
+    /// The number of the file's format.
+    pub(super) format: u8,
 }
 
 impl<R: Read> Values<R> {
     /// Begins reading.
     pub(super) fn new(mut from: R) -> Result<Self, Broken> {
         let mut magic = [0; MAGIC.len()];
-        if fill(&mut from, &mut magic)? < magic.len() || ![MAGIC, MAGIC_1].contains(&&magic[..]) {
-            return Err(Broken::Magic);
-        }
+        let is_full = fill(&mut from, &mut magic)? == magic.len();
+        let nth = MAGICS.iter().position(|known| is_full && *known == magic);
+        let format = nth.ok_or(Broken::Magic)? as u8 + 1;
         let next = MAGIC.len() as u64;
-        let is_format_1 = magic == MAGIC_1;
-        Ok(Self { from, at: next, next, block: Vec::new(), used: 0, is_cut: false, is_format_1 })
+        Ok(Self { from, at: next, next, block: Vec::new(), used: 0, is_cut: false, format })
     }
 
     /// The next value. None behind the last complete one.

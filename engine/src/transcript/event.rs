@@ -191,6 +191,8 @@ pub enum Event {
         /// Why.
         reason: FailReason,
     },
+    /// The first event from format 3 on: the random number of the serving that the assembly begins.
+    Serving(u64),
 }
 
 /// How a member came into an array, in [`Event::Rejoined`].
@@ -276,6 +278,7 @@ impl fmt::Display for Event {
             Self::Dispatched => f.write_str("operations were offered to members"),
             Self::Refused => f.write_str("a member refused an operation"),
             Self::Failed { member, .. } => write!(f, "member {member} was taken out of service"),
+            Self::Serving(serving) => write!(f, "serving {serving:#x} was to begin"),
             Self::FailedFor { member, reason, .. } => {
                 let why = match reason {
                     FailReason::Unknown => "",

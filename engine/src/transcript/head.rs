@@ -77,9 +77,11 @@ impl Head {
         Members { discard: self.discard, ..known }
     }
 
-    pub(super) fn opening(&self, flushes_late: bool) -> AssemblyOptions {
+    /// How the program that wrote a transcript of this format assembled the array.
+    pub(super) fn opening(&self, format: u8) -> AssemblyOptions {
         let (read_only, force) = self.opening;
-        AssemblyOptions { read_only, force, flushes_late, ..AssemblyOptions::default() }
+        let (flushes_late, unchained) = (format < 2, format < 3);
+        AssemblyOptions { read_only, force, flushes_late, unchained, ..AssemblyOptions::default() }
     }
 }
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::FailReason;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, At, Driver, Found, HostRequest, Media, MemberLoad, Operation,
-    OperationId, OperationKind, Outcome, PageId, PagePool, Rejoining, RequestKind, SECTOR_BYTES, Scheme,
-    SubmitError, Timing,
+    Acknowledgement, Admission, Array, AssemblyOptions, At, Driver, Found, HostRequest, Media, MemberLoad,
+    Operation, OperationId, OperationKind, Outcome, PageId, PagePool, Rejoining, RequestKind, SECTOR_BYTES,
+    Scheme, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -429,7 +429,14 @@ impl Stage<'_> {
 /// Replays the script to a controller. Fails with the reason, if the script has an event that no engine records.
 fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String> {
     let members = head.capabilities();
-    let opening = head.opening(script.values.is_format_1);
+    let serving = match script.peek() {
+        Some(&Event::Serving(serving)) => {
+            script.take();
+            serving
+        }
+        _ => 0,
+    };
+    let opening = AssemblyOptions { serving, ..head.opening(script.values.format) };
     let mut media = ScriptedMedia { script, offered: &head.offered };
     let memory = PagePool::new(members.page_bytes);
     let opened = Array::open(&with_own_times(scheme), members, memory, &mut media, opening);
@@ -540,6 +547,7 @@ impl Player<'_> {
             Event::Resumed { now } => array.resume(now, stage),
             Event::Closed => stage.script.is_closed = true,
             Event::Refused
+            | Event::Serving(_)
             | Event::MediaRead { .. }
             | Event::MediaDone(_)
             | Event::Assembled { .. }

@@ -4,6 +4,8 @@
 use super::Work;
 use crate::membership::{self, Membership};
 use stripewise_core::format::Superblock;
+use stripewise_core::memory::Memory;
+use stripewise_exec::Executor;
 
 /// The number of plans of a walk in flight at once.
 const PLANS_OF_WALK: u32 = 4;
@@ -109,6 +111,8 @@ pub(crate) enum News {
     Done(u64),
     /// The member is completely rebuilt.
     Whole,
+    /// No member: a scrub verified the content of all active members.
+    Verified,
     /// No member: the array is stopped cleanly.
     Stopped,
     /// No member: a damaged copy of the superblocks is rewritten unchanged.
@@ -151,6 +155,8 @@ pub(crate) struct Roster {
     pub(crate) plan: u32,
     pub(crate) work: Work,
     pub(crate) telling: Option<Telling>,
+    /// Whether a scrub verified everything, and superblocks do not record it yet.
+    pub(crate) is_verified: bool,
     /// Whether superblocks must record a clean stop.
     pub(crate) is_stopping: bool,
     /// Plans of rebuilding in flight, including plans for a member that has failed since.
@@ -227,16 +233,19 @@ impl Roster {
             plan,
             work: Work::default(),
             telling: None,
+            is_verified: false,
             is_stopping: false,
             rebuilding: 0,
             reread: Vec::new(),
         }
     }
 
-    /// The scrub of `rows` rows has ended or was stopped.
-    pub(crate) fn end_scrub(&mut self, rows: u64) {
+    /// The scrub of `rows` rows has ended or was stopped. Returns whether it verified everything.
+    pub(crate) fn end_scrub(&mut self, rows: u64) -> bool {
         let is_complete = self.members.scrub.walk.is_some_and(|scrub| scrub.end == rows);
-        self.members.end_scrub(is_complete, 0, Rows::new(0, rows));
+        let is_verified = self.members.end_scrub(is_complete, 0, Rows::new(0, rows));
+        self.is_verified |= is_verified && self.members.superblock.in_doubt() != 0;
+        is_verified
     }
 
     /// Begins to rebuild `member` from row `cursor` of `rows`; it waits until all records of the journal before `behind`
@@ -274,7 +283,8 @@ impl Roster {
 
     /// The next event that the superblocks must record, if any.
     pub(crate) fn news(&self) -> Option<(u16, News)> {
-        self.news_of_rebuild().or(self.is_stopping.then_some((NO_MEMBER, News::Stopped)))
+        let verified = self.is_verified.then_some((NO_MEMBER, News::Verified));
+        self.news_of_rebuild().or(verified).or(self.is_stopping.then_some((NO_MEMBER, News::Stopped)))
     }
 
     fn news_of_rebuild(&self) -> Option<(u16, News)> {
@@ -289,18 +299,34 @@ impl Roster {
     }
 
     /// Begins an update of the superblocks. The members in the mask `failed` take no part.
-    pub(crate) fn begin_update(&mut self, member: u16, news: News, failed: u64) {
+    pub(crate) fn begin_update<M: Memory>(
+        &mut self,
+        member: u16,
+        news: News,
+        failed: u64,
+        exec: &mut Executor<M>,
+    ) {
+        if std::mem::take(&mut self.is_verified) {
+            self.members.superblock.verify();
+        }
         self.members.superblock.update += 1;
         self.members.record_scrub();
         self.members.superblock.is_clean = news == News::Stopped && self.members.superblock.version > 1;
         match news {
-            News::Comes { .. } => self.members.record_joining(member, 0),
+            News::Comes { .. } => {
+                self.members.record_joining(member, 0, exec.reason_of(member));
+                exec.metadata.doubted &= !(1 << member);
+            }
             News::Done(rows) => self.members.record_progress(member, rows),
-            News::Whole => self.members.record_active(member),
-            News::Stopped | News::Again => {}
+            News::Whole => {
+                let met_damage = self.members.rebuild_of(member).is_some_and(|rebuild| rebuild.met_damage);
+                self.members.record_active(member, met_damage);
+            }
+            News::Verified | News::Stopped | News::Again => {}
         }
         let besides = if member == NO_MEMBER { 0 } else { 1 << member };
-        self.members.record_failed(failed & !besides, 0);
+        self.members.record_failed(failed & !besides, 0, |member| exec.reason_of(member));
+        self.members.superblock.doubt(exec.metadata.doubted);
     }
 }
 

@@ -5,6 +5,7 @@ mod recorder;
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stripewise_array::ScrubCounts;
 use stripewise_array::format::{Copy, FailReason, Superblock, Uuid, superblock_pages};
@@ -16,6 +17,9 @@ use stripewise_array::{
 
 #[allow(unused_imports, reason = "each test uses what it needs of the disk")]
 pub(crate) use recorder::Recorder;
+
+/// The next serving: each assembly has its own.
+static SERVINGS: AtomicU64 = AtomicU64::new(1);
 
 /// A member.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +46,17 @@ impl Disk {
         let page = vec![0; page_bytes as usize].into_boxed_slice();
         let member = DiskMember { pages: vec![page; pages as usize], ..DiskMember::default() };
         Self { members: vec![member; members], page_bytes }
+    }
+}
+
+impl Disk {
+    /// The pages that the array uses of each member; all of them if there is no array.
+    pub(crate) fn used_pages(&self) -> u32 {
+        let span = superblock_pages(self.page_bytes) as usize;
+        let front = |member: &DiskMember| Superblock::parse(&member.pages[..span].concat()).ok();
+        let all = self.members[0].pages.len() as u32;
+        let fits = |block: &Superblock| block.page_bytes == self.page_bytes && block.pages <= all;
+        self.members.iter().find_map(front).filter(fits).map_or(all, |block| block.pages)
     }
 }
 
@@ -210,7 +225,7 @@ impl Host {
     }
 
     fn members_of(disk: &Disk) -> Members {
-        Members::opaque(disk.members.len() as u32, disk.page_bytes, disk.members[0].pages.len() as u32)
+        Members::opaque(disk.members.len() as u32, disk.page_bytes, disk.used_pages())
     }
 
     pub(crate) fn create(scheme: &str, disk: Disk) -> Self {
@@ -252,6 +267,8 @@ impl Host {
         opening: AssemblyOptions,
     ) -> Result<Self, AssembleError> {
         let memory = PageMemory::new(members.page_bytes);
+        let serving = SERVINGS.fetch_add(1, Ordering::Relaxed);
+        let opening = AssemblyOptions { serving, ..opening };
         let (array, opened) = Array::open(&scheme, members, memory, &mut disk, opening)?;
         Ok(Self::over(array, opened, scheme, members, disk))
     }
@@ -455,6 +472,12 @@ impl Host {
         Self::open_so(self.scheme.clone(), self.members, self.world.disk.borrow().clone(), opening)
     }
 
+    /// Assembles `disk` itself, which shows what was written to it.
+    pub(crate) fn try_open_of(&self, disk: &mut Disk, opening: AssemblyOptions) -> Result<(), AssembleError> {
+        let memory = PageMemory::new(self.members.page_bytes);
+        Array::open(&self.scheme, self.members, memory, disk, opening).map(|_| ())
+    }
+
     pub(crate) fn try_write(&mut self, chunk: u64, value: u8) -> Result<(), SubmitError> {
         let page = u64::from(self.members.page_bytes);
         let (offset, bytes) = (chunk * page, page as u32);
@@ -481,6 +504,11 @@ impl Host {
     pub(crate) fn fail(&mut self, member: u16) {
         self.disk().members[member as usize].is_gone = true;
         self.array.member_failed(self.now, member, FailReason::Asked, &mut self.world);
+    }
+
+    /// The member stays where it is, and is failed for a reason.
+    pub(crate) fn fail_for(&mut self, member: u16, reason: FailReason) {
+        self.array.member_failed(self.now, member, reason, &mut self.world);
     }
 
     /// How `member` rejoins, by its own superblocks.

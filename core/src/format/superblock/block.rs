@@ -125,13 +125,9 @@ impl MemberRecord {
         }
     }
 
-    /// The member fails in `epoch`, with everything up to `batch` on it. A member that was being rebuilt has no more than
-    /// at its first failure.
-    pub fn fail(&mut self, epoch: u32, batch: u64) {
-        if self.state == MemberState::Active {
-            (self.failed_epoch, self.failed_batch) = (epoch, batch);
-        }
-        (self.state, self.cursor) = (MemberState::Failed, 0);
+    /// The member is rebuilt, and takes part again; `is_whole` if nothing is known to be missing on it.
+    pub fn rebuilt(&mut self, is_whole: bool) {
+        *self = Self { is_whole, ..Self::active(self.uuid) };
     }
 }
 
