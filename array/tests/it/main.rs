@@ -12,6 +12,7 @@ mod dispatch;
 mod durable_log;
 mod encode;
 mod format_1;
+mod format_2;
 mod grown;
 mod hostile;
 mod in_place;
