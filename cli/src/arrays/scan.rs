@@ -23,7 +23,8 @@ const EXAMPLES: &[Example] = &[
 
 /// Find arrays by the superblocks on files and block devices
 ///
-/// The command writes nothing. It skips devices that it may not open; as root it can open all of them.
+/// The command writes nothing. It skips devices that it may not open; as root it can open all of them. If it finds copies of
+/// an array, it lists which members were served together last.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
@@ -96,11 +97,54 @@ fn tell(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outco
     for number in absent(found, &newest) {
         writeln!(context.out, "  member {number:<3} ABSENT")?;
     }
+    for (nth, copy) in (1..).zip(copies(found)) {
+        writeln!(context.out, "  COPY {nth}, update {}: these members belong together", copy.update())?;
+        for (path, block) in &copy.members {
+            writeln!(context.out, "    member {:<3} {}", block.number, Visible(path.display()))?;
+        }
+    }
     if let Some(owner) = owner(found) {
         let does = if owner.is_released { "released by" } else { "owned by" };
         writeln!(context.out, "  {does} {owner}")?;
     }
     Ok(())
+}
+
+/// Members that were served together last, of an array of which there are copies.
+struct ServedTogether<'a> {
+    members: Vec<&'a (PathBuf, Superblock)>,
+}
+
+impl ServedTogether<'_> {
+    /// The newest update of its superblocks.
+    fn update(&self) -> u64 {
+        self.members.iter().map(|(_, block)| block.update).max().unwrap_or(0)
+    }
+}
+
+/// The copies of an array, the newest first; none if there is only one. There are copies if a member is there twice, or if
+/// members were served separately since the same serving.
+fn copies(found: &[(PathBuf, Superblock)]) -> Vec<ServedTogether<'_>> {
+    let pairs =
+        || found.iter().enumerate().flat_map(|(nth, one)| found[..nth].iter().map(move |other| (one, other)));
+    let is_copied = pairs().any(|((_, one), (_, other))| one.uuid == other.uuid || one.is_fork_of(other));
+    let mut copies: Vec<ServedTogether<'_>> = Vec::new();
+    for member in found.iter().filter(|_| is_copied) {
+        // Without servings, members that have the same update belong together, as far as that tells.
+        let key = |(_, block): &(PathBuf, Superblock)| {
+            (block.serving, if block.serving == 0 { block.update } else { 0 })
+        };
+        let fits = |copy: &&mut ServedTogether<'_>| {
+            let is_new = copy.members.iter().all(|(_, block)| block.uuid != member.1.uuid);
+            is_new && key(copy.members[0]) == key(member)
+        };
+        match copies.iter_mut().find(fits) {
+            Some(copy) => copy.members.push(member),
+            None => copies.push(ServedTogether { members: vec![member] }),
+        }
+    }
+    copies.sort_by_key(|copy| std::cmp::Reverse(copy.update()));
+    copies
 }
 
 /// The host that serves the array, or served it last.
@@ -129,10 +173,17 @@ fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
     json!({
         "array": newest.array.to_string(), "name": newest.name, "level": newest.level.to_string(),
         "scheme": newest.scheme, "member_count": newest.members.len(), "members": members,
-        "absent": absent(found, &newest), "version": newest.version,
+        "absent": absent(found, &newest), "version": newest.version, "copies": copies_json(found),
         "owner": owner(found).map(|owner| json!({
             "host": owner.name, "id": owner.host.to_string(), "released": owner.is_released, "since": owner.since,
             "written": owner.written, "interval_ms": owner.interval_ms,
         })),
     })
+}
+
+/// The copies of an array: for each the newest update, and its members.
+fn copies_json(found: &[(PathBuf, Superblock)]) -> Vec<Value> {
+    let member = |(path, block): &&(PathBuf, Superblock)| json!({ "number": block.number, "path": path.display().to_string() });
+    let copy = |copy: ServedTogether<'_>| json!({ "update": copy.update(), "members": copy.members.iter().map(member).collect::<Vec<_>>() });
+    copies(found).into_iter().map(copy).collect()
 }

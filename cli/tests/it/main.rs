@@ -4,6 +4,7 @@ mod advise;
 mod background;
 mod clients;
 mod comparison;
+mod copies;
 mod deep_stripes;
 mod docs;
 mod earlier;
