@@ -25,6 +25,10 @@ pub enum Bug {
     ShortStripeExtended,
     /// A chunk that garbage collection moves counts as newly written.
     RelocationReborn,
+    /// A scrub of a log moves the stripes of bad pages, whether or not there is space for them.
+    RepairTakesSpace,
+    /// A scrub of a log counts bad pages as repaired, and does not write them.
+    RepairNotWritten,
     /// When a member returns to a log, the array trusts the record it made when the member failed and ignores the member's
     /// stamp.
     StampIgnored,
@@ -389,6 +393,8 @@ impl Bug {
         Self::SpaceNotReserved,
         Self::WaitingNotWritten,
         Self::RelocationReborn,
+        Self::RepairTakesSpace,
+        Self::RepairNotWritten,
         Self::EpochNotDurable,
         Self::AssemblyNotFlushed,
         Self::NumberReused,

@@ -216,8 +216,10 @@ impl Log {
         exec: &mut Executor<M>,
     ) -> bool {
         let slot = &exec.plans[plan as usize];
-        if slot.purpose == Purpose::Discard || slot.purpose == Purpose::RepairSummary && slot.carried != 0 {
-            // A discard is optional. A copy that scrub was to rewrite was bad before, and the chunks that it describes move.
+        let is_scrub =
+            slot.purpose == Purpose::Scrub || slot.purpose == Purpose::RepairSummary && slot.carried != 0;
+        if slot.purpose == Purpose::Discard || is_scrub {
+            // A discard is optional. A page that scrub was to rewrite was bad before, and the chunks that it describes move.
             return true;
         }
         // A stripe that is written elsewhere takes twice the space. Where space is scarce, the member must be failed instead.

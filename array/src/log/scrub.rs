@@ -1,7 +1,10 @@
-//! Scrub: reads all content of the log and verifies it against its checksums. A stripe with a bad column is moved, because
-//! parity is never rewritten; a bad copy of a summary is rewritten in place.
+//! Scrub: reads all content of the log and verifies it against its checksums. A bad page is rewritten where it is, with the
+//! content that its summary describes. That takes no space, so a scrub ends however full the log is. A rewrite that is cut
+//! short leaves a bad page, as before. Where the content of a page is not known or the page cannot be written, the chunks of
+//! the stripe move as soon as there is space for them.
 
 use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
@@ -82,9 +85,7 @@ impl Log {
         // A copy that a member will get by its rebuild is not bad.
         let is_copy = role == Role::Copy && !self.is_on_failed(slot, exec) && !log.is_stale(slot);
         let is_read = !is_writing && (counts || is_copy);
-        let needed = if is_stripe { exec.geometry.data } else { 0 };
-        let has_room = self.buffer.available() >= needed;
-        if is_read && !(has_room && self.may_walk(walk.under_way, exec)) {
+        if is_read && !self.may_walk(walk.under_way, exec) {
             return false;
         }
         if let Some(walk) = self.scrub_walk() {
@@ -95,7 +96,6 @@ impl Log {
             exec.spend((stripe.1 - slot) as u32);
         }
         if is_read && is_stripe {
-            self.buffer.reserve(needed);
             let plan = self.plan_of_stripe(stripe, Purpose::Scrub, exec);
             exec.begin(plan, self, driver);
         } else if is_read {
@@ -146,14 +146,16 @@ impl Log {
         }
     }
 
-    /// Builds the steps of reading a whole stripe; then, if a column is bad, of recovering its data.
+    /// Builds the steps of reading a whole stripe; then, if a column is bad, of decoding and rewriting it.
     pub(crate) fn build_scrub<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present, exec);
         let bad = exec.plans[plan as usize].lost & present & !failed;
         let lost = bad | failed;
         let data = exec.geometry.data_columns() & present;
-        let is_beyond = bad != 0 && self.is_beyond(lost, lost & data, exec);
+        let rewritten = if self.may_rewrite(plan, bad, exec) { bad } else { 0 };
+        let wanted = lost & data | rewritten;
+        let is_beyond = bad != 0 && self.is_beyond(lost, wanted, exec);
         if is_beyond || exec.plans[plan as usize].trust == Trust::Nothing {
             if self.looks_again(plan, exec) {
                 return self.build_scrub(plan, exec);
@@ -162,18 +164,28 @@ impl Log {
         }
         let slot = &mut exec.plans[plan as usize];
         slot.missing = lost;
-        slot.wanted = lost & data;
+        slot.wanted = wanted;
         if bad == 0 {
             let sources = present & !lost;
             self.durable_mut().members.scrub.counts.pages += u64::from(sources.count_ones());
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
         } else {
-            // The valid chunks move, so all of them are read.
-            let sources = data & !lost | self.stripe_sources(present, lost, lost & data, exec);
+            // The valid chunks may have to move, so all of them are read.
+            let sources = data & !lost | self.stripe_sources(present, lost, wanted, exec);
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
             exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+            if rewritten != 0 && !exec.has_bug(Bug::RepairNotWritten) {
+                self.push_slots(plan, rewritten, OperationKind::Write, |_| Class::Repair, exec);
+            }
         }
         exec.plans[plan as usize].acknowledge_here();
+    }
+
+    /// Whether the `bad` columns of a stripe may be rewritten where they are: only with content of a known checksum, which
+    /// proves that it is the content that was written there.
+    fn may_rewrite<M: Memory>(&self, plan: u32, bad: u64, exec: &Executor<M>) -> bool {
+        let is_known = |column| !M::CARRIES_DATA || self.column(plan, column).checksum.is_some();
+        bad != 0 && !exec.read_only && !exec.has_bug(Bug::RepairTakesSpace) && columns(bad).all(is_known)
     }
 
     /// Whether columns with errors are read once more, because too much seems lost: only once.
@@ -214,32 +226,41 @@ impl Log {
         if is_beyond { self.live_columns(plan, exec) & missing } else { 0 }
     }
 
-    /// A stripe was read; if a column was bad, its valid chunks move.
+    /// A stripe was read, and its bad columns were rewritten. If they could not be, its valid chunks move.
     pub(crate) fn scrubbed<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let Plan { row, lost, gave_up, .. } = exec.plans[plan as usize];
         let bad = lost & present & !self.slots_on_failed(plan, present, exec);
         let lost = self.lost_live_columns(plan, exec);
+        let is_whole = bad == 0 && !gave_up || !gave_up && self.may_rewrite(plan, bad, exec);
         // If the stripe cannot be decoded, the chunks that were read directly move.
-        let moved = if bad != 0 || gave_up { self.live_columns(plan, exec) & !lost } else { 0 };
-        let count = exec.geometry.data;
-        let reads_only = exec.read_only;
-        let log = &mut *self;
-        log.buffer.unreserve(count);
-        let segment = log.segment_of(row);
-        log.segments.let_go(segment);
-        let durable = log.durable_mut();
+        let moved = if is_whole || exec.read_only { 0 } else { self.live_columns(plan, exec) & !lost };
+        let count = moved.count_ones();
+        let has_space = self.buffer.available() >= count && self.has_space_for(count);
+        let moves = moved != 0 && (has_space || exec.has_bug(Bug::RepairTakesSpace));
+        let segment = self.segment_of(row);
+        self.segments.let_go(segment);
+        let durable = self.durable_mut();
         durable.members.scrub.counts.bad += u64::from(bad.count_ones());
-        if !reads_only {
-            // The rest of the bad pages is lost.
-            durable.members.scrub.counts.repaired += u64::from((bad & moved).count_ones());
-            durable.members.scrub.counts.obsolete += u64::from((bad & !moved & !lost).count_ones());
+        if !exec.read_only {
+            // What was rewritten is repaired. What moves is repaired too, and the rest of such a stripe is obsolete.
+            let (repaired, obsolete) = match (is_whole, moves || moved == 0) {
+                (true, _) => (bad, 0),
+                (false, true) => (bad & moved, bad & !moved & !lost),
+                (false, false) => (0, 0),
+            };
+            durable.members.scrub.counts.repaired += u64::from(repaired.count_ones());
+            durable.members.scrub.counts.obsolete += u64::from(obsolete.count_ones());
         }
         durable.members.scrub.counts.lost += u64::from(lost.count_ones());
         if let Some(walk) = &mut durable.members.scrub.walk {
             walk.under_way -= 1;
         }
-        if moved == 0 || exec.read_only {
+        if moved != 0 && !moves && !durable.shaky.contains(&segment) {
+            // The segment is collected once there is space.
+            durable.shaky.push(segment);
+        }
+        if !moves {
             return;
         }
         for column in columns(moved) {
@@ -248,8 +269,7 @@ impl Log {
             self.relocate(chunk, write_seq, page, exec);
         }
         // Parity alone cannot move: without its data the stripe is obsolete. The waiting chunks must leave soon.
-        let log = &mut *self;
-        let hosts = log.hosts();
-        log.buffer.queues[hosts..].iter_mut().for_each(|queue| queue.due = queue.count);
+        let hosts = self.hosts();
+        self.buffer.queues[hosts..].iter_mut().for_each(|queue| queue.due = queue.count);
     }
 }

@@ -440,7 +440,7 @@ fn invariant_l_a_smaller_replacement_is_refused() {
 }
 
 #[test]
-fn invariant_l_scrub_finds_what_is_rotten_and_moves_it() {
+fn invariant_l_scrub_finds_what_is_rotten_and_rewrites_it() {
     let mut host = host(400);
     let chunks = host.capacity();
     (0..chunks).for_each(|chunk| host.write(chunk, chunk as u8 | 1));
@@ -455,7 +455,7 @@ fn invariant_l_scrub_finds_what_is_rotten_and_moves_it() {
     assert_eq!((first.bad, first.repaired + first.obsolete, first.lost), (3, 3, 0), "{first:?}");
     host.flush();
     let second = host.scrub();
-    assert_eq!((second.bad, second.lost), (0, 0), "what was moved is good: {second:?}");
+    assert_eq!((second.bad, second.lost), (0, 0), "what was rewritten is good: {second:?}");
     (0..chunks).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1)));
 }
 

@@ -21,6 +21,7 @@ mod journal_cost;
 mod lives;
 mod log_faults;
 mod log_rebuild;
+mod log_stress;
 mod members;
 mod metadata_scrub;
 mod one_answer;
