@@ -27,6 +27,8 @@ pub enum Bug {
     RelocationReborn,
     /// A scrub of a log moves the stripes of bad pages, whether or not there is space for them.
     RepairTakesSpace,
+    /// A log goes on to take writes when more members are lost than parity tolerates.
+    BeyondParityTaken,
     /// A scrub of a log counts bad pages as repaired, and does not write them.
     RepairNotWritten,
     /// When a member returns to a log, the array trusts the record it made when the member failed and ignores the member's
@@ -395,6 +397,7 @@ impl Bug {
         Self::RelocationReborn,
         Self::RepairTakesSpace,
         Self::RepairNotWritten,
+        Self::BeyondParityTaken,
         Self::EpochNotDurable,
         Self::AssemblyNotFlushed,
         Self::NumberReused,

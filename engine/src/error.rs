@@ -142,6 +142,9 @@ pub enum EngineError {
         /// Operations in flight.
         operations: u32,
     },
+    /// Requests are in flight, and no event can complete them.
+    #[error("requests wait for nothing; this is a bug: please report it. Data that a flush covered is safe")]
+    Stuck,
     /// No identifier can be generated.
     #[error("the system has no random numbers for identifiers")]
     NoRandomness,

@@ -4,6 +4,7 @@
 //! request overwrites data that a later request was acknowledged for. A forced write (FUA) ends with a flush after its
 //! data.
 
+mod outage;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use stripewise_base::Nanos;
 
 use crate::backend::Payload;
 use crate::error::Failed;
+use outage::Outage;
 
 /// A request of a host. Offsets and lengths are whole sectors of 512 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,6 +155,7 @@ pub(crate) struct Jobs {
     forced: VecDeque<u32>,
     /// A part that the controller was too busy to accept.
     held: Option<(HostRequest, Payload)>,
+    outage: Outage,
     /// Parts in flight that are not reads, and their limit. The rest of the room is for reads only.
     changing: u32,
     changing_max: u32,
@@ -172,6 +175,7 @@ impl Jobs {
             backlog: VecDeque::with_capacity(most as usize),
             forced: VecDeque::with_capacity(most as usize),
             held: None,
+            outage: Outage::default(),
             changing: 0,
             changing_max: most - most / 8,
             done: VecDeque::with_capacity(most as usize),
@@ -278,10 +282,21 @@ impl Jobs {
 
     /// The next part for the controller.
     pub(crate) fn next_part(&mut self) -> Option<(HostRequest, Payload)> {
+        let part = self.choose_part()?;
+        self.outage.offer(&part.0);
+        Some(part)
+    }
+
+    fn choose_part(&mut self) -> Option<(HostRequest, Payload)> {
+        if let Some(part) = self.outage.next() {
+            return Some(part);
+        }
         if let Some(part) = self.held.take() {
             return Some(part);
         }
-        if let Some(id) = self.forced.pop_front() {
+        if !self.outage.is_held
+            && let Some(id) = self.forced.pop_front()
+        {
             let job = &mut self.jobs[id as usize];
             job.outstanding = 1;
             self.changing += 1;
@@ -308,6 +323,7 @@ impl Jobs {
     fn next_job(&self) -> Option<usize> {
         let waits = |job: &InFlightRequest| match job.kind {
             Kind::Read => false,
+            _ if self.outage.is_held => true,
             Kind::Clear if u64::from(job.outstanding) * self.write_bytes >= CLEAR_BYTES => true,
             _ => self.changing >= self.changing_max,
         };
@@ -330,6 +346,7 @@ impl Jobs {
 
     /// Keeps a part that the controller was too busy to accept; it comes first next time.
     pub(crate) fn hold(&mut self, host: HostRequest, payload: Payload) {
+        self.outage.take_back(host.tag);
         self.held = Some((host, payload));
     }
 
@@ -347,7 +364,19 @@ impl Jobs {
     }
 
     /// The controller has completed a part.
-    pub(crate) fn part_over(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {
+    pub(crate) fn part_over(&mut self, acknowledgement: &Acknowledgement, mut payload: Payload) {
+        let offered = self.outage.take_back(acknowledgement.tag);
+        let is_lost = acknowledgement.failed && !acknowledgement.no_space;
+        if let Some(host) = offered.filter(|_| is_lost && self.jobs[job_of(acknowledgement.tag)].is_awaited) {
+            match self.outage.keep(host, payload) {
+                Some(back) => payload = back,
+                None => return,
+            }
+        }
+        self.end_part(acknowledgement, payload);
+    }
+
+    fn end_part(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {
         let (id, nth) = (job_of(acknowledgement.tag) as u32, acknowledgement.tag as u32);
         if !self.over(acknowledgement.tag) {
             return;

@@ -65,7 +65,8 @@ pub use backend::{Backend, BackendCompletion, Pages, Payload};
 pub use clock::Timekeeping;
 pub use discards::Trims;
 pub use engine::{
-    Engine, IoMode, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status, capabilities,
+    Engine, FailMode, IoMode, MemberCondition, MemberStatus, Options, Progress, Rate, ScrubStatus, Status,
+    capabilities,
 };
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
 pub use files::MemberFile;

@@ -81,6 +81,11 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// Whether it asks for a flush.
+    pub fn is_flush(&self) -> bool {
+        self.command == CMD_FLUSH
+    }
+
     /// Whether its reply carries the data of a read.
     pub fn is_read(&self) -> bool {
         self.command == CMD_READ

@@ -21,6 +21,7 @@ mod mailbox;
 mod members;
 mod metrics;
 mod monitor;
+mod outages;
 mod record;
 mod server;
 mod service;

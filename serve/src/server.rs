@@ -13,7 +13,7 @@ use stripewise_array::placement::PlacementPolicy;
 use stripewise_base::Nanos;
 use stripewise_base::text::visible;
 use stripewise_engine::owner::OwnerError;
-use stripewise_engine::{Engine, EngineError, Failed};
+use stripewise_engine::{Engine, EngineError, FailMode, Failed};
 use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Command, Control, ControlError, ControlRequest, ask};
@@ -25,6 +25,7 @@ use crate::lookout::Notice;
 use crate::mailbox::{Mailbox, Sender, mailbox};
 use crate::members::Members;
 use crate::monitor::Monitor;
+use crate::outages::Outages;
 use crate::record::{Recorder, UUID_NOTE};
 use crate::service::{Done, ReplyTo, Service, SessionId};
 use crate::session::{Over, Session};
@@ -285,7 +286,7 @@ impl Server {
     fn complete(&mut self) -> bool {
         let mut is_any = false;
         self.service.look_at_the_clock();
-        while let Some(Done { asker, result, payload }) = self.service.take_done() {
+        while let Some(Done { asker, result, payload, outages }) = self.service.take_done() {
             is_any = true;
             if result == Err(Failed::NoSpace) {
                 self.monitor.no_space();
@@ -293,10 +294,15 @@ impl Server {
             let buffers = &mut self.service.buffers;
             match asker {
                 ReplyTo::Nbd(id, pending) => match self.sessions.get_mut(&id) {
-                    Some(session) => session.answer(pending, result, payload, buffers),
+                    Some(session) => {
+                        let result = session.outages.judge(result, outages);
+                        session.answer(pending, result, payload, buffers);
+                    }
                     None => buffers.give_back(payload),
                 },
-                ReplyTo::Guest(pending) => self.guests.complete(pending, result, payload, buffers),
+                ReplyTo::Guest(pending) => {
+                    self.guests.complete(pending, (result, outages), payload, buffers);
+                }
             }
         }
         is_any
@@ -424,6 +430,7 @@ impl Server {
         let id = SessionId(self.next_session);
         let now = self.service.now();
         let accepted = Session::accept(&self.listeners[listener], &self.export, id, now);
+        let outages = self.service.engine.outages();
         let again = accepted.is_err().then_some(now + ACCEPT_PAUSE_NS);
         let is_known = std::mem::replace(&mut self.accepts_from, again).is_some();
         match accepted {
@@ -431,7 +438,8 @@ impl Server {
                 self.service.tally.dropped_connections += 1;
                 self.monitor.refused(format!("there are {SESSIONS_MAX} already"));
             }
-            Ok(Some(session)) => {
+            Ok(Some(mut session)) => {
+                session.outages = Outages::before(outages);
                 self.next_session += 1;
                 self.sessions.insert(id, session);
                 tracing::debug!(connection = id.0, "a client came");
@@ -455,6 +463,8 @@ impl Server {
         if self.ending.is_none() {
             tracing::info!("ending: finishing what is under way");
             self.ending = Some(Instant::now() + FAREWELL);
+            // What waits for members is answered before the end.
+            self.service.engine.set_failmode(FailMode::Error);
             self.sessions.values_mut().for_each(|session| session.connection.shut_down());
         }
     }

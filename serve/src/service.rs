@@ -62,6 +62,8 @@ pub(crate) struct Done {
     pub(crate) result: Result<(), Failed>,
     /// The buffer of the request. For a successful read, the data.
     pub(crate) payload: Payload,
+    /// If it was a flush: the number of outages so far, each of which one flush of each client must report.
+    pub(crate) outages: Option<u64>,
 }
 
 /// Tickets are consecutive numbers: multiplying spreads them well enough.
@@ -209,7 +211,8 @@ impl Service {
             };
             let Waiting { asker, kind, bytes, arrived } = waiting;
             self.tally.done(kind, bytes, self.now, self.now - arrived, result.is_err());
-            return Some(Done { asker, result, payload });
+            let outages = (kind == Kind::Flush).then(|| self.engine.outages());
+            return Some(Done { asker, result, payload, outages });
         }
     }
 

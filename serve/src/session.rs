@@ -15,6 +15,7 @@ use stripewise_nbd::{self as nbd, Command, Connection, Export, Fault, Limits, Pe
 use crate::buffers::Buffers;
 use crate::extents::Walk;
 use crate::listen::Listener;
+use crate::outages::Outages;
 use crate::service::{ReplyTo, Service, SessionId, Submission, Unsubmitted};
 
 /// Slices of a vectored write.
@@ -91,6 +92,7 @@ pub(crate) struct Session {
     is_clogged: bool,
     /// The deadline of the handshake, until it is complete.
     handshake_ends: Option<Nanos>,
+    pub(crate) outages: Outages,
 }
 
 impl Session {
@@ -133,6 +135,7 @@ impl Session {
             pages_left: 0,
             is_clogged: false,
             handshake_ends: Some(now + HANDSHAKE_NS),
+            outages: Outages::before(0),
         }
     }
 

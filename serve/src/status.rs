@@ -32,6 +32,12 @@ pub struct Status {
     pub capacity_bytes: u64,
     /// Bytes of them that have data. None if the placement does not track them.
     pub used_bytes: Option<u64>,
+    /// Whether more members are lost than parity tolerates: flushes fail, and writes of a log.
+    #[serde(default)]
+    pub beyond_parity: bool,
+    /// Whether they wait for members to return instead (`--failmode wait=TIME`).
+    #[serde(default)]
+    pub waits_for_members: bool,
     /// Whether a log has no space, and no work in flight that could free some.
     pub full: bool,
     /// Whether members are out of space: their files are thin, and their file system is full.

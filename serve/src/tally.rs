@@ -246,6 +246,8 @@ impl Tally {
             capacity_bytes: found.capacity,
             used_bytes: found.used,
             full: found.is_full,
+            beyond_parity: found.is_beyond_parity,
+            waits_for_members: found.waits_for_members,
             out_of_space: found.is_out_of_space,
             out_of_space_beyond_parity: found.is_out_of_space_beyond_parity,
             way: found.way.to_owned(),

@@ -55,7 +55,7 @@ impl Guests {
     pub(crate) fn complete(
         &mut self,
         pending: Box<Pending>,
-        _: Result<(), Failed>,
+        _: (Result<(), Failed>, Option<u64>),
         _: Payload,
         _: &mut Buffers,
     ) {

@@ -68,6 +68,11 @@ impl<M: Memory> Array<M> {
         (noted | self.exec.metadata.doubted) & !self.exec.failed_members()
     }
 
+    /// Whether more members of a group are lost than parity tolerates: no flush succeeds, and no write of a log.
+    pub fn is_beyond_parity(&self) -> bool {
+        each!(self, placement => self.exec.has_lost_data(placement))
+    }
+
     /// Whether `member` has failed.
     pub fn is_failed(&self, member: u16) -> bool {
         self.exec.failed[member as usize]

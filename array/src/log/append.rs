@@ -11,6 +11,7 @@ use stripewise_exec::Executor;
 
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Content;
+use crate::log::write::Refusal;
 use crate::log::{Band, Collection, Log, Open};
 
 /// The chunks of a new stripe.
@@ -31,6 +32,10 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
+        if self.is_beyond_parity(exec) {
+            // What stays in memory is not lost if members return.
+            return self.fail_waiting(Refusal::Lost, exec, driver);
+        }
         let (hosts, streams) = (self.hosts(), self.classes.streams());
         self.release_triggers(exec, driver);
         let Some(stream) = (hosts..streams)
@@ -463,7 +468,8 @@ impl Log {
         driver: &mut D,
     ) -> bool {
         let log = &*self;
-        if log.durable.as_ref().is_some_and(|durable| durable.makes_space()) {
+        let makes_space = log.durable.as_ref().is_some_and(|durable| durable.makes_space());
+        if makes_space || log.is_beyond_parity(exec) {
             return false;
         }
         let is_due = log.buffer.queues.iter().any(|queue| queue.due > 0);
@@ -476,14 +482,7 @@ impl Log {
             return false;
         }
         self.is_full = true;
-        for stream in 0..self.open.len() {
-            while let Some((id, _)) = self.buffer.queues[stream].triggers.pop_front() {
-                self.let_go(id, exec, driver);
-            }
-        }
-        for place in 0..self.buffer.len() as u32 {
-            self.release_waiters(place, true, exec, driver);
-        }
+        self.fail_waiting(Refusal::NoSpace, exec, driver);
         true
     }
 }

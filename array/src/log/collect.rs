@@ -36,6 +36,9 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
+        if self.is_beyond_parity(exec) {
+            return false;
+        }
         let Some(collection) = self.collection else {
             return if self.wants_collection { self.start_collection(exec) } else { self.start_move() };
         };

@@ -267,6 +267,9 @@ impl Log {
         if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up || exec.read_only {
             return;
         }
+        if self.is_beyond_parity(exec) {
+            return;
+        }
         for column in columns(bad & !self.slots_on_failed(plan, bad, exec)) {
             let slot = self.homes(plan)[column as usize];
             let Content { chunk, write_seq, .. } = self.column(plan, column);

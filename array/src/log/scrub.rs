@@ -85,7 +85,9 @@ impl Log {
         // A copy that a member will get by its rebuild is not bad.
         let is_copy = role == Role::Copy && !self.is_on_failed(slot, exec) && !log.is_stale(slot);
         let is_read = !is_writing && (counts || is_copy);
-        if is_read && !self.may_walk(walk.under_way, exec) {
+        let lacks_room = exec.has_bug(Bug::RepairTakesSpace)
+            && self.buffer.available() < (walk.under_way + 1) * exec.geometry.data;
+        if is_read && (lacks_room || !self.may_walk(walk.under_way, exec)) {
             return false;
         }
         if let Some(walk) = self.scrub_walk() {
@@ -236,7 +238,8 @@ impl Log {
         // If the stripe cannot be decoded, the chunks that were read directly move.
         let moved = if is_whole || exec.read_only { 0 } else { self.live_columns(plan, exec) & !lost };
         let count = moved.count_ones();
-        let has_space = self.buffer.available() >= count && self.has_space_for(count);
+        let has_space =
+            self.buffer.available() >= count && self.has_space_for(count) && !self.is_beyond_parity(exec);
         let moves = moved != 0 && (has_space || exec.has_bug(Bug::RepairTakesSpace));
         let segment = self.segment_of(row);
         self.segments.let_go(segment);

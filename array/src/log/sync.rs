@@ -122,6 +122,13 @@ impl Log {
 
     /// Drains memory; once it is empty, marks the sync point.
     fn drain_for_sync<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        if self.is_beyond_parity(exec) {
+            // Memory is not drained until members return, and flushes do not wait for that.
+            let sync = &mut self.durable_mut().sync;
+            sync.joined.append(&mut sync.waiting);
+            sync.phase = Phase::Over;
+            return true;
+        }
         if !self.durable().sync.is_checkpoint && self.wants_checkpoint() {
             // Space has become short meanwhile, so a checkpoint is needed now. Chunks that waited for space need not wait any
             // more.

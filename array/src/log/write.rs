@@ -8,7 +8,7 @@ use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::placement::AcknowledgeWrites;
 use stripewise_core::plan::{Attachment, Purpose};
-use stripewise_core::request::RequestKind;
+use stripewise_core::request::{RequestKind, RequestSlot};
 use stripewise_exec::Executor;
 
 use crate::log::addresses::NOWHERE;
@@ -23,7 +23,53 @@ pub(crate) enum Written {
     Waits,
 }
 
+/// Why a write or flush fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The array has no space for one of its chunks.
+    NoSpace,
+    /// More members are lost than parity tolerates.
+    Lost,
+}
+
+impl Refusal {
+    fn mark(self, request: &mut RequestSlot) {
+        request.failed = true;
+        request.no_space |= self == Self::NoSpace;
+    }
+}
+
 impl Log {
+    /// Whether more members of a group are lost than parity tolerates, so that no write can become durable.
+    #[inline]
+    pub(crate) fn is_beyond_parity<M: Memory>(&self, exec: &Executor<M>) -> bool {
+        exec.any_failed && self.is_kept() && exec.has_lost_data(self) && !exec.has_bug(Bug::BeyondParityTaken)
+    }
+
+    /// Fails the requests that wait until chunks in memory are on the members. The chunks stay in memory, from where reads
+    /// have them, until members return. Returns whether any request waited.
+    pub(crate) fn fail_waiting<M: Memory, D: Driver<M>>(
+        &mut self,
+        why: Refusal,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let mut is_any = false;
+        for stream in 0..self.open.len() {
+            while let Some((id, _)) = self.buffer.queues[stream].triggers.pop_front() {
+                if why == Refusal::Lost {
+                    why.mark(&mut exec.requests[id as usize]);
+                }
+                self.let_go(id, exec, driver);
+                is_any = true;
+            }
+        }
+        for place in 0..self.buffer.len() as u32 {
+            is_any |= self.release_waiters(place, Some(why), exec, driver);
+        }
+        is_any
+    }
+
     /// Builds plans for a read, write or trim, chunk by chunk: each chunk may be in memory, in any slot, or nowhere.
     pub(crate) fn split_request<M: Memory, D: Driver<M>>(
         &mut self,
@@ -32,6 +78,11 @@ impl Log {
         driver: &mut D,
     ) -> bool {
         let kind = exec.requests[id as usize].host.kind;
+        if kind != RequestKind::Read && self.is_beyond_parity(exec) {
+            // Nothing of it could become durable. What was acknowledged before waits in memory for the members.
+            Refusal::Lost.mark(&mut exec.requests[id as usize]);
+            return true;
+        }
         while !exec.requests[id as usize].cursor.is_done() {
             let (chunk, end) = exec.requests[id as usize].cursor.remaining();
             let chunks = match kind {
@@ -122,9 +173,7 @@ impl Log {
 
     /// Fails request `id`: the array has no space for one of its chunks.
     pub(crate) fn refuse<M: Memory>(&mut self, id: u32, exec: &mut Executor<M>) {
-        let request = &mut exec.requests[id as usize];
-        request.failed = true;
-        request.no_space = true;
+        Refusal::NoSpace.mark(&mut exec.requests[id as usize]);
     }
 
     /// Whether a write waits until its chunks are on the members.
@@ -221,11 +270,12 @@ impl Log {
         let (first, last) = exec.requests[id as usize].pages;
         self.buffer.push(stream, place, now);
         self.set_memory(chunk, place);
-        let (unit, is_full) = (self.stripe_fill.of_write(stream, last - first + 1), self.is_full);
+        let unit = self.stripe_fill.of_write(stream, last - first + 1);
+        let is_written = !self.is_full && !self.is_beyond_parity(exec);
         let queue = &mut self.buffer.queues[stream];
         if queue.count - queue.due >= unit {
             queue.due += unit;
-            if waits && !is_full {
+            if waits && is_written {
                 queue.triggers.push_back((id, unit));
                 exec.requests[id as usize].remaining += 1;
             }
@@ -239,6 +289,9 @@ impl Log {
     fn await_durability<M: Memory>(&mut self, id: u32, place: u32, exec: &mut Executor<M>) {
         if !self.is_durable(exec) || exec.has_bug(Bug::DurableTooEarly) {
             return;
+        }
+        if self.is_beyond_parity(exec) {
+            return Refusal::Lost.mark(&mut exec.requests[id as usize]);
         }
         if self.is_full {
             return self.refuse(id, exec);
@@ -314,44 +367,40 @@ impl Log {
         }
         if let Some(place) = waiting {
             self.buffer.remove(place);
-            self.discard_place(place, false, exec, driver);
+            self.discard_place(place, exec, driver);
         }
     }
 
     /// Frees a place that is in no queue, with its content, and completes the requests that wait for it.
-    fn discard_place<M: Memory, D: Driver<M>>(
-        &mut self,
-        place: u32,
-        failed: bool,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) {
+    fn discard_place<M: Memory, D: Driver<M>>(&mut self, place: u32, exec: &mut Executor<M>, driver: &mut D) {
         let page = self.buffer.get(place).page;
         if M::CARRIES_DATA && page != NONE {
             exec.memory.give(page);
         }
-        self.release_waiters(place, failed, exec, driver);
+        self.release_waiters(place, None, exec, driver);
         self.buffer.give(place);
     }
 
-    /// Completes the requests that wait for the content of `place` to be durable.
+    /// Completes the requests that wait for the content of `place` to be durable, or fails them. Returns whether there were any.
     pub(crate) fn release_waiters<M: Memory, D: Driver<M>>(
         &mut self,
         place: u32,
-        failed: bool,
+        failure: Option<Refusal>,
         exec: &mut Executor<M>,
         driver: &mut D,
-    ) {
+    ) -> bool {
         let mut node = std::mem::replace(&mut self.buffer.get_mut(place).first_request, NONE);
+        let is_any = node != NONE;
         while node != NONE {
             let Attachment { request: id, next } = exec.attachments[node as usize];
             self.free_attachment_of(node, exec);
-            if failed {
-                self.refuse(id, exec);
+            if let Some(why) = failure {
+                why.mark(&mut exec.requests[id as usize]);
             }
             self.let_go(id, exec, driver);
             node = next;
         }
+        is_any
     }
 
     /// Reduces the number of things that request `id` waits for by one; acknowledges it at zero.

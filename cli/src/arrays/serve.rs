@@ -10,7 +10,7 @@ use stripewise_array::{AssemblyOptions, NamedMembers, RecoveryReport};
 use stripewise_base::units::{Bytes, Span, UnitError};
 use stripewise_engine::owner::{Claiming, Keeper};
 use stripewise_engine::transcript::Scribe;
-use stripewise_engine::{Engine, EngineError, FileMedia, Options, Rate};
+use stripewise_engine::{Engine, EngineError, FailMode, FileMedia, Options, Rate};
 use stripewise_serve::events::{RotatingFile, check_program};
 use stripewise_serve::{Address, ERROR_LIMIT, ServeError, Server, Settings, signature};
 
@@ -122,6 +122,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = ERROR_LIMIT)]
     error_limit: u64,
 
+    /// What happens to writes and flushes while more members are lost than parity tolerates: error, they fail at once, or
+    /// wait=TIME, they wait until members return, for that time at most
+    #[arg(long, value_name = "MODE", default_value = "error", value_parser = failmode)]
+    failmode: FailMode,
+
     /// Serve read-only: refuse writes, and rebuild and repair nothing
     #[arg(long)]
     read_only: bool,
@@ -216,7 +221,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let rate = args.rate.map_or(Rate::Unlimited, |rate| Rate::BytesPerSecond(rate.0));
     let timeout = Duration::from_nanos(args.timeout.0);
-    let options = Options { page_bytes: block.page_bytes, rate, timeout, ..Options::default() };
+    let options = Options {
+        page_bytes: block.page_bytes,
+        rate,
+        timeout,
+        failmode: args.failmode,
+        ..Options::default()
+    };
     let opening =
         AssemblyOptions { read_only: args.read_only, force: args.force, named, ..AssemblyOptions::default() };
     let keeper = if args.read_only { None } else { claim(&args, &media, &block)? };
@@ -419,6 +430,18 @@ fn timeout(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: UnitError| error.to_string())?;
     let bounds = 100_000_000..=3_600_000_000_000;
     if bounds.contains(&span.0) { Ok(span) } else { Err("expected 100ms to 1h".to_owned()) }
+}
+
+/// Parses what happens to writes and flushes while too many members are lost.
+fn failmode(text: &str) -> Result<FailMode, String> {
+    match text.split_once('=') {
+        None if text == "error" => Ok(FailMode::Error),
+        Some(("wait", limit)) => {
+            let limit: Span = limit.parse().map_err(|error: UnitError| error.to_string())?;
+            Ok(FailMode::Wait(Duration::from_nanos(limit.0)))
+        }
+        _ => Err("expected `error`, or `wait=TIME` such as wait=5min".to_owned()),
+    }
 }
 
 /// Parses the path of `unix:PATH`.

@@ -104,6 +104,13 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         visible(&status.scheme),
         time(status.uptime_ns)
     )?;
+    if status.beyond_parity {
+        let meanwhile = if status.waits_for_members { "wait" } else { "fail" };
+        writeln!(
+            out,
+            "  BEYOND PARITY: too many members are lost; writes and flushes {meanwhile} until some return"
+        )?;
+    }
     if status.out_of_space {
         let meanwhile = if status.out_of_space_beyond_parity { "are refused" } else { "wait" };
         writeln!(out, "  NO SPACE on members: writes {meanwhile} until their file systems have some")?;

@@ -23,6 +23,7 @@ mod monitoring;
 mod mounted;
 mod odd_sizes;
 mod older_copies;
+mod outage;
 mod overhead;
 mod owner;
 mod packages;

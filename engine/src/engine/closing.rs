@@ -2,9 +2,10 @@
 
 use stripewise_array::MetadataScrubbed;
 
-use super::{Engine, Rate};
+use super::{Engine, FailMode, Rate};
 use crate::backend::Backend;
 use crate::error::EngineError;
+use crate::jobs::Request;
 use crate::transcript::Event;
 
 impl<B: Backend> Engine<B> {
@@ -37,6 +38,7 @@ impl<B: Backend> Engine<B> {
 
     fn settle(&mut self) -> Result<(), EngineError> {
         self.is_owner()?;
+        self.set_failmode(FailMode::Error);
         self.set_rate(Rate::BytesPerSecond(0));
         self.finish()?;
         if self.is_read_only {
@@ -48,7 +50,7 @@ impl<B: Backend> Engine<B> {
         self.member_io.told(|| Event::Checkpoint { now });
         self.array.checkpoint(now, &mut self.member_io);
         self.finish()?;
-        self.flush()?;
+        self.run(Request::Flush)?;
         // A flush may start work that continues after it.
         self.finish()?;
         let now = self.clock.now();

@@ -26,6 +26,9 @@ pub(super) struct Edges {
     /// The same for copies of metadata.
     metadata_repairs: (u64, u64),
     out_of_space: Option<bool>,
+    /// Whether more members are lost than parity tolerates, and how often that has begun.
+    is_beyond_parity: bool,
+    outages: u64,
     is_epoch_ending: bool,
 }
 
@@ -45,6 +48,12 @@ impl<B: Backend> Engine<B> {
         let state = self.array.state();
         let is_read_only = self.is_read_only || state.is_read_only;
         ArrayState { is_out_of_space: self.member_io.is_out_of_space(), is_read_only, ..state }
+    }
+
+    /// How often more members were lost than parity tolerates. Members that return afterwards may lack what no flush had
+    /// covered, so the next flush of each client must fail: its data may be lost although it was acknowledged.
+    pub fn outages(&self) -> u64 {
+        self.edges.outages
     }
 
     /// Whether the array takes no writes.
@@ -108,6 +117,9 @@ impl<B: Backend> Engine<B> {
         if is_scrubbing || self.edges.is_scrubbing {
             self.watch_scrub(is_scrubbing);
         }
+        let is_beyond_parity = self.array.is_beyond_parity();
+        let was_beyond_parity = std::mem::replace(&mut self.edges.is_beyond_parity, is_beyond_parity);
+        self.edges.outages += u64::from(is_beyond_parity && !was_beyond_parity);
         let out_of_space =
             self.member_io.is_out_of_space().then(|| self.member_io.is_out_of_space_beyond_parity());
         if out_of_space != self.edges.out_of_space {

@@ -6,6 +6,7 @@ mod known;
 mod members;
 mod opening;
 mod options;
+mod outage;
 mod pace;
 mod rate;
 mod rules;
@@ -37,6 +38,7 @@ use known::Known;
 use rate::Pace;
 
 pub use options::{IoMode, Options};
+pub use outage::FailMode;
 pub use rate::Rate;
 pub use rules::capabilities;
 pub(crate) use rules::with_own_times;
@@ -73,6 +75,11 @@ pub struct Engine<B: Backend = Files> {
     trimmed_bytes: u64,
     opened: RecoveryReport,
     edges: Edges,
+    /// The outages of which a failed [`Engine::flush`] told the caller.
+    told_outages: u64,
+    failmode: FailMode,
+    /// Since when more members are lost than parity tolerates, where changes wait for that.
+    outage_since: Option<Nanos>,
 }
 
 impl<B: Backend> Engine<B> {
@@ -95,6 +102,9 @@ impl<B: Backend> Engine<B> {
             trimmed_bytes: 0,
             opened: RecoveryReport::default(),
             edges: Edges::default(),
+            told_outages: 0,
+            failmode: options.failmode,
+            outage_since: None,
         }
     }
 
@@ -157,9 +167,16 @@ impl<B: Backend> Engine<B> {
     /// Makes every request durable that completed before.
     ///
     /// # Errors
-    /// When more members are lost than parity tolerates, so that the data cannot be made durable.
+    /// When more members are lost than parity tolerates, so that the data cannot be made durable; and once after that,
+    /// because members that returned may lack data that no flush had covered.
     pub fn flush(&mut self) -> Result<(), EngineError> {
-        self.run(Request::Flush).map(drop)
+        let flushed = self.run(Request::Flush).map(drop);
+        let outages = self.outages();
+        let told = std::mem::replace(&mut self.told_outages, outages);
+        if flushed.is_ok() && told < outages {
+            return Err(Failed::Lost.into());
+        }
+        flushed
     }
 
     /// Takes a request. Its completion comes from [`Engine::take_completion`] or [`Engine::poll`]. Requests reach the
@@ -179,6 +196,7 @@ impl<B: Backend> Engine<B> {
         if self.member_io.jobs.is_full(&request) {
             return Err(Rejected { error: SubmitError::Busy, request });
         }
+        self.keep_failmode();
         let ticket = self.member_io.jobs.push(now, request, self.erases());
         self.pump();
         Ok(ticket)
@@ -218,6 +236,7 @@ impl<B: Backend> Engine<B> {
             is_anything |=
                 self.member_io.jobs.refuse_stuck(now, now.saturating_sub(GRACE.as_nanos() as Nanos));
         }
+        is_anything |= self.keep_failmode();
         is_anything |= self.fire_timers();
         is_anything |= self.keep_pace();
         is_anything |= self.tell_of_still();
@@ -414,7 +433,7 @@ impl<B: Backend> Engine<B> {
             }
             let is_anything = self.step();
             self.is_owner()?;
-            assert!(is_anything, "an array that is busy has something to do");
+            self.is_going_on(is_anything)?;
         };
         loop {
             if let Some(completion) = self.member_io.jobs.take_done_of(ticket) {
@@ -423,8 +442,15 @@ impl<B: Backend> Engine<B> {
             }
             let is_anything = self.step();
             self.is_owner()?;
-            assert!(is_anything, "a request that is not done waits for something");
+            self.is_going_on(is_anything)?;
         }
+    }
+
+    /// Whether anything was done, or can be done later. Only a bug lets an array stop with requests in flight; a program
+    /// that is asked to end must end all the same.
+    fn is_going_on(&self, is_anything: bool) -> Result<(), EngineError> {
+        debug_assert!(is_anything, "a request that is not done waits for something");
+        if is_anything { Ok(()) } else { Err(EngineError::Stuck) }
     }
 
     /// Checks that the array can take the request.
@@ -502,7 +528,16 @@ impl<B: Backend> Engine<B> {
         let looks = self.watches() && (0..self.member_io.backend.count()).any(is_awaited);
         let look = looks.then(|| self.member_io.watch.next_look());
         let fence = self.member_io.holds_back().then(|| self.clock.now() + FENCED.as_nanos() as Nanos);
-        self.member_io.next_timer().into_iter().chain(grant).chain(retry).chain(look).chain(fence).min()
+        let outage = self.outage_ends();
+        self.member_io
+            .next_timer()
+            .into_iter()
+            .chain(outage)
+            .chain(grant)
+            .chain(retry)
+            .chain(look)
+            .chain(fence)
+            .min()
     }
 
     /// Notifies the controller of timers that have expired. Returns whether any had.

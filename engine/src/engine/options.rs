@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::outage::FailMode;
 use super::rate::Rate;
 use crate::clock::Timekeeping;
 use crate::plain::Order;
@@ -27,6 +28,8 @@ pub struct Options {
     /// How long a member may complete nothing before reads avoid it. It applies where operations do not block the
     /// calling thread.
     pub slow: Duration,
+    /// What happens to writes and flushes while more members are lost than parity tolerates.
+    pub failmode: FailMode,
 }
 
 /// The backend that reaches files.
@@ -50,6 +53,7 @@ impl Default for Options {
             rate: Rate::default(),
             timeout: Duration::from_secs(30),
             slow: Duration::from_millis(50),
+            failmode: FailMode::default(),
         }
     }
 }

@@ -97,6 +97,10 @@ pub struct Status {
     /// Whether more members are out of space than parity tolerates, so that writes of hosts are refused. Otherwise they
     /// wait.
     pub is_out_of_space_beyond_parity: bool,
+    /// Whether more members are lost than parity tolerates, so that flushes fail, and writes of a log.
+    pub is_beyond_parity: bool,
+    /// Whether writes and flushes wait for members to return ([`super::FailMode::Wait`]).
+    pub waits_for_members: bool,
     /// Free segments of a log, and all segments.
     pub segments: Option<(u32, u32)>,
     /// Its members, in order.
@@ -149,6 +153,8 @@ impl<B: Backend> Engine<B> {
             is_full: self.array.is_full(),
             is_out_of_space: self.member_io.is_out_of_space(),
             is_out_of_space_beyond_parity: self.member_io.is_out_of_space_beyond_parity(),
+            is_beyond_parity: self.array.is_beyond_parity(),
+            waits_for_members: self.waits_for_members(),
             segments: self.array.segments(),
             members: (0..self.member_io.backend.count()).map(|member| self.status_of(member)).collect(),
             spares: self.spares.count(),

@@ -4,6 +4,7 @@ mod any_requests;
 mod controller;
 mod deep_stripes;
 mod errors;
+mod outages;
 mod raid6;
 mod read_policies;
 mod reopen;

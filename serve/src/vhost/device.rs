@@ -17,6 +17,7 @@ use super::disk::{Disk, PAYLOAD_BYTES_MAX, QUEUES};
 use super::pending::Pending;
 use super::queue::{Broken, Stopped, Virtqueue};
 use crate::buffers::Buffers;
+use crate::outages::Outages;
 use crate::service::{ReplyTo, Service, Submission, Unsubmitted};
 
 /// Most regions of a guest's memory.
@@ -54,6 +55,8 @@ pub(crate) struct Device {
     free: Vec<Box<Pending>>,
     /// Connections and queues that were dropped because of their guest's errors, and are not counted yet.
     dropped: u64,
+    /// None until a connection is served for the first time.
+    outages: Option<Outages>,
 }
 
 impl Device {
@@ -71,6 +74,7 @@ impl Device {
             orphans: Vec::new(),
             free: Vec::new(),
             dropped: 0,
+            outages: None,
         }
     }
 
@@ -102,6 +106,7 @@ impl Device {
     /// Resets everything that was negotiated.
     pub(super) fn reset(&mut self) {
         self.connection += 1;
+        self.outages = None;
         self.memory = Arc::default();
         self.mappings.clear();
         self.features = 0;
@@ -185,6 +190,7 @@ impl Device {
 
     /// Takes requests from the queues, as many as the array accepts. If `is_ending`, only those that wait already.
     pub(super) fn take(&mut self, service: &mut Service, is_ending: bool) {
+        self.outages.get_or_insert_with(|| Outages::before(service.engine.outages()));
         service.tally.dropped_connections += std::mem::take(&mut self.dropped);
         for asked in self.orphans.drain(..) {
             if let ReplyTo::Guest(pending) = service.discard(asked) {
@@ -268,12 +274,13 @@ impl Device {
     pub(super) fn complete(
         &mut self,
         pending: Box<Pending>,
-        result: std::result::Result<(), Failed>,
+        (result, outages): (std::result::Result<(), Failed>, Option<u64>),
         payload: Payload,
         buffers: &mut Buffers,
     ) {
         self.bytes -= pending.bytes;
         if pending.connection == self.connection {
+            let result = self.outages.as_mut().map_or(result, |known| known.judge(result, outages));
             let status = if result.is_ok() { Status::Done } else { Status::Failed };
             let read: &[u8] = if pending.is_read && result.is_ok() { &payload } else { &[] };
             self.answer(pending, status, read);

@@ -93,7 +93,7 @@ impl Guests {
     pub(crate) fn complete(
         &mut self,
         pending: Box<Pending>,
-        result: Result<(), Failed>,
+        result: (Result<(), Failed>, Option<u64>),
         payload: Payload,
         buffers: &mut Buffers,
     ) {

@@ -365,6 +365,20 @@ impl Host {
         }
     }
 
+    /// The answer of a request, if it comes within so many events: whether it succeeded.
+    pub(crate) fn answer_within(&mut self, tag: u64, events: u32) -> Option<bool> {
+        for _ in 0..events {
+            if let Some(end) = self.ended(tag) {
+                return Some(end.is_some());
+            }
+            if self.world.under_way.is_empty() && self.world.timers.is_empty() {
+                return None;
+            }
+            self.step();
+        }
+        None
+    }
+
     /// Flushes, and calls `between` before each operation completes, with the operation's number. Returns whether the
     /// flush succeeded.
     pub(crate) fn flush_while(&mut self, mut between: impl FnMut(&mut Self, u32)) -> bool {
