@@ -1,6 +1,6 @@
 //! What is known about a point: the results of its seeds, and whether more are needed.
 
-use stripewise_results::paired::Difference;
+use stripewise_results::paired::{Difference, Kind};
 use stripewise_results::replicate::{Decision, Ended, Of, Why, mean};
 
 use crate::plan::{Cell, Plan};
@@ -54,7 +54,7 @@ impl Point {
             let is_exact = |seeds: u32| {
                 results.iter().all(|results| results[..seeds as usize].iter().all(|it| *it == results[0]))
             };
-            let decision = replicate.rule.decide(of, &taken, is_exact);
+            let decision = replicate.rule.decide(of, replicate.kind(), &taken, is_exact);
             match decision {
                 Decision::Needs(more) if more > needed => needed = more,
                 decision => {
@@ -106,13 +106,13 @@ impl Point {
     /// The width of its widest deciding interval, as a share of the mean that it refers to.
     pub(crate) fn width(&self, plan: &Plan) -> Option<f64> {
         let base = self.base(plan);
-        let rows = self.rows(plan, &self.values);
+        let rows = self.rows(plan, &self.values, plan.file().replicate.kind());
         let center = rows.get(base)?.mean.abs();
         let widths = rows.iter().filter_map(|row| match plan.file().replicate.of {
-            Of::Means => row.margin,
-            Of::DifferencesFrom(_) => row.difference.map(|difference| difference.margin),
+            Of::Means => row.margin.map(|margin| margin / center),
+            Of::DifferencesFrom(_) => row.difference.map(|difference| difference.relative_width(center)),
         });
-        widths.max_by(f64::total_cmp).filter(|_| center > 0.0).map(|width| width / center)
+        widths.max_by(f64::total_cmp).filter(|width| width.is_finite())
     }
 
     /// The place in [`Self::schemes`] of the scheme that the others are compared with.
@@ -121,13 +121,13 @@ impl Point {
         self.schemes.iter().position(|scheme| *scheme == base).unwrap_or(0)
     }
 
-    /// Mean and difference of each scheme for `values`, a list a scheme, over the seeds that count.
-    pub fn rows(&self, plan: &Plan, values: &[Vec<f64>]) -> Vec<Shown> {
+    /// Mean and effect of each scheme for `values` of a figure of that kind, a list a scheme, over the seeds that count.
+    pub fn rows(&self, plan: &Plan, values: &[Vec<f64>], kind: Kind) -> Vec<Shown> {
         let rule = &plan.file().replicate.rule;
         let seeds = self.seeds() as usize;
         let is_exact = self.why() == Some(Why::Exact);
         let taken: Vec<&[f64]> = values.iter().map(|values| &values[..seeds.min(values.len())]).collect();
-        let differences = rule.differences(self.base(plan), &taken);
+        let differences = rule.differences(self.base(plan), &taken, kind);
         let row = |(values, difference): (&&[f64], Option<Difference>)| Shown {
             mean: mean(values),
             // Two equal values say nothing of chance; equal results do.

@@ -4,11 +4,16 @@ use std::time::Duration;
 
 use stripewise_base::suggest;
 use stripewise_base::units::{Bytes, Span};
+use stripewise_results::paired::Kind;
 use stripewise_results::replicate::{Narrow, Of, Rule};
 use stripewise_results::totals::TOTALS;
 
 use crate::error::Error;
 use crate::text::{Item, Section};
+
+/// Why seeds cannot end by the interval of a figure that has none.
+pub const BARE: &str =
+    "the largest of many values has no interval over a few seeds; take a percentile, as in p999_ns";
 
 /// The figure that tables show if the file names none.
 const FIGURE: &str = "response_mean_ns";
@@ -64,6 +69,9 @@ impl Replicate {
         table.only(&["figure", "relative", "absolute", "confidence", "paired_with"])?;
         let figure = table.get("figure").ok_or_else(|| until.refuse("`until` needs a `figure`"))?;
         replicate.figure = figure_of(&figure.string()?).map_err(|message| figure.refuse(message))?;
+        if Kind::of(&replicate.figure) == Kind::Bare && table.get("paired_with").is_some() {
+            return Err(figure.refuse(BARE));
+        }
         let narrow = match (table.get("relative"), table.get("absolute")) {
             (Some(width), None) => Narrow::Relative(width.real()?),
             (None, Some(width)) => Narrow::Absolute(width.real()?),
@@ -84,6 +92,11 @@ impl Replicate {
         let rule = Rule::until(narrow, confidence, least, batch, most);
         replicate.rule = rule.map_err(|message| until.refuse(message))?;
         Ok(replicate)
+    }
+
+    /// How values of the figure are compared.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.figure)
     }
 
     /// Everything that decides the seeds, for the digest of a plan.

@@ -3,8 +3,9 @@
 use std::num::NonZero;
 use std::str::FromStr;
 
-use stripewise_campaign::{Replicate, figure_of, reason};
+use stripewise_campaign::{BARE, Replicate, figure_of, reason};
 use stripewise_results::Figure;
+use stripewise_results::paired::Kind;
 use stripewise_results::replicate::{Decision, Ended, Narrow, Of, Rule, Why};
 use stripewise_study::{Error, Finished, Study};
 
@@ -30,7 +31,11 @@ impl FromStr for Until {
         let (number, whole) = share.strip_suffix('%').map_or((share, 1.0), |number| (number, 100.0));
         let share = number.trim().parse::<f64>().ok().map(|number| number / whole);
         let share = share.filter(|share| *share > 0.0 && *share < 1.0).ok_or_else(expected)?;
-        Ok(Self { figure: figure_of(figure.trim())?, share })
+        let figure = figure_of(figure.trim())?;
+        if Kind::of(&figure) == Kind::Bare {
+            return Err(BARE.to_owned());
+        }
+        Ok(Self { figure, share })
     }
 }
 
@@ -103,7 +108,7 @@ impl Made {
                 };
                 runs.iter().all(same)
             };
-            let more = match rule.decide(of, &taken, is_exact) {
+            let more = match rule.decide(of, Kind::of(&until.figure), &taken, is_exact) {
                 Decision::Needs(needed) => NonZero::new(needed.saturating_sub(seeds)),
                 Decision::Ends(ended) => {
                     made.ended = Some(ended);
@@ -169,6 +174,7 @@ mod tests {
         for wrong in ["p99_ns", "p99_ns=", "p99_ns=0", "p99_ns=5", "p99_ns=-1%", "p99_ns=nan"] {
             assert!(read(wrong).unwrap_err().contains("p99_ns=5%"), "{wrong}");
         }
+        assert!(read("max_ns=5%").unwrap_err().contains("take a percentile"));
         assert!(read("p99=5%").unwrap_err().contains("did you mean `response_p99_ns`?"));
     }
 }

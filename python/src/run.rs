@@ -7,6 +7,7 @@ use arrow_array::{Array as _, ArrayRef, BooleanArray, Float64Array, RecordBatch,
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use stripewise_report::Source;
+use stripewise_results::paired::{Kind, Ratio};
 use stripewise_results::settings::{self, Settings};
 use stripewise_results::summary::{Aggregate, Entry, Summary};
 use stripewise_results::{Digest, Figure, Figures, FinishedRun, Store, Table as Name};
@@ -251,6 +252,13 @@ pub(crate) fn aggregate_table(
     add("mean_low", reals(&|row| Some(row.mean - row.margin?)));
     add("mean_high", reals(&|row| Some(row.mean + row.margin?)));
     add("first", Arc::new(found.iter().map(|row| row.first.as_deref()).collect::<StringArray>()));
+    let ratio = |of: fn(&Ratio) -> f64| {
+        reals(&move |row: &Aggregate| row.difference.as_ref()?.ratio.as_ref().map(of))
+    };
+    add("kind", Arc::new(StringArray::from_iter_values(found.iter().map(|row| Kind::of(&row.total).name()))));
+    add("ratio", ratio(|it| it.typical));
+    add("ratio_low", ratio(|it| it.low));
+    add("ratio_high", ratio(|it| it.high));
     add("difference", reals(&|row| Some(row.difference?.mean)));
     add("difference_low", reals(&|row| row.difference.map(|it| it.mean - it.margin)));
     add("difference_high", reals(&|row| row.difference.map(|it| it.mean + it.margin)));

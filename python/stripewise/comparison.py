@@ -82,10 +82,12 @@ class Comparison(Sequence[Run]):
         The first columns say what was run, as those of `totals`. `row` is the name of the scheme and setup; `total` names
         the total, `seeds` counts the runs, `mean` is their mean, and `mean_low` and `mean_high` are the ends of its 95 %
         interval (Student; none with one seed). `first` names the row that this one is compared with: the first scheme of
-        its setup, or the first row of all where no setup has two schemes. `difference` is the mean of the differences from
-        it, seed by seed; `difference_low` and `difference_high` are the ends of the interval at 95 % for all rows together
-        (Holm), and `significant` tells whether it excludes zero. They are none where the two share fewer than two seeds, and
-        where the seeds change nothing.
+        its setup, or the first row of all where no setup has two schemes. `kind` says how the total is compared.
+        `ratio` is the typical ratio to that row (the geometric mean, seed by seed), `ratio_low` and `ratio_high` are the ends
+        of its interval at 95 % for all rows together (Student on the logarithms, Holm); they are none for totals of another
+        kind, and where a value is not above zero. `difference` is the mean of the differences, with `difference_low` and
+        `difference_high`. `significant` tells whether the interval of the ratio excludes 1, or that of the difference 0.
+        All of them are none where the two share fewer than two seeds, and where the seeds change nothing.
 
         Args:
             totals: names of totals, `["response_mean_ns"]`; by default all that every run has.

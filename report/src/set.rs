@@ -4,7 +4,7 @@ use crate::beside::{Beside, Logging, Paper, RatioMap};
 use crate::chart::Look;
 use crate::run::{LoadedRun, is_seed, join_seeds};
 use std::collections::BTreeMap;
-use stripewise_results::paired::{self, Pairs};
+use stripewise_results::paired::{Difference, Kind, Pairs, Ratio, differences_at};
 use stripewise_results::settings::{apart, is_of_scheme};
 
 /// Runs, and their workloads, structures and schemes in the order of their first appearance. Seeds of one scheme and
@@ -22,10 +22,30 @@ pub(crate) struct Set {
 /// A difference from the first scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
-    /// The ends of its 95 % interval, over the first scheme's mean; none with one seed, or where all seeds have the same
-    /// difference.
+    /// The typical ratio to the first scheme, less one; of a total that may be zero, the difference over the first scheme's
+    /// mean. None with one seed.
+    pub(crate) typical: Option<f64>,
+    /// The ends of its 95 % interval; none with one seed, or where it is the same in all seeds.
     pub(crate) interval: Option<(f64, f64)>,
     pub(crate) sure: Sure,
+}
+
+impl Change {
+    fn of(found: Option<Difference>, first: f64) -> Self {
+        let Some(found) = found else { return Self { typical: None, interval: None, sure: Sure::OneSeed } };
+        let (typical, low, high) = match found.ratio {
+            Some(Ratio { typical, low, high }) => (typical - 1.0, low - 1.0, high - 1.0),
+            None => {
+                (found.mean / first, (found.mean - found.margin) / first, (found.mean + found.margin) / first)
+            }
+        };
+        let sure = match found {
+            Difference { is_constant: true, .. } => Sure::SameInAll,
+            Difference { is_significant: true, .. } => Sure::Significant,
+            _ => Sure::Not,
+        };
+        Self { typical: Some(typical), interval: (sure != Sure::SameInAll).then_some((low, high)), sure }
+    }
 }
 
 /// How sure a difference is.
@@ -116,21 +136,23 @@ impl Set {
         self.schemes.iter().find_map(|scheme| self.find(structure, workload, scheme))
     }
 
-    /// The 95 % intervals of a total over that of the first scheme, by the paired differences of seeds that both have.
-    /// None for the first scheme, which is 1; and none with one seed, or where the seeds changed nothing.
-    pub(crate) fn intervals_over_base(
+    /// The typical ratios of a total to that of the first scheme, by the seeds that both have, with the ends of their 95 %
+    /// intervals. None for the first scheme, which is 1; and none with one seed, or where the seeds changed nothing.
+    pub(crate) fn ratios_to_base(
         &self,
         structure: &str,
         workload: &str,
         total: &str,
-    ) -> BTreeMap<&str, (f64, f64)> {
-        let over = |(low, high): (f64, f64)| (1.0 + low, 1.0 + high);
+    ) -> BTreeMap<&str, (f64, (f64, f64))> {
+        let ratio = |change: Change| {
+            let (low, high) = change.interval?;
+            Some((1.0 + change.typical?, (1.0 + low, 1.0 + high)))
+        };
         let changes = self.changes(structure, workload, total).into_iter();
-        changes.filter_map(|(scheme, change)| Some((scheme, over(change.interval?)))).collect()
+        changes.filter_map(|(scheme, change)| Some((scheme, ratio(change)?))).collect()
     }
 
-    /// The changes of a total from the first scheme, relative to its mean, by the paired differences of seeds that both
-    /// have. None of the first scheme itself, and none where seeds are not paired or the first has zero.
+    /// The changes of a total from the first scheme, by the seeds that both have. None of the first scheme itself, and none where seeds are not paired or the first has zero.
     pub(crate) fn changes(&self, structure: &str, workload: &str, total: &str) -> BTreeMap<&str, Change> {
         let runs = self.runs_on(structure, workload);
         let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };
@@ -141,20 +163,12 @@ impl Set {
         let pairs = |run: &LoadedRun| Some(first.iter().copied().zip(run.values(total)?).collect::<Pairs>());
         let (schemes, samples): (Vec<&str>, Vec<Pairs>) =
             paired.filter_map(|(scheme, run)| Some((*scheme, pairs(run)?))).unzip();
-        let found =
-            schemes.into_iter().zip(paired::differences_at(&samples.iter().collect::<Vec<_>>(), base.rate));
+        let samples: Vec<&Pairs> = samples.iter().collect();
+        let found = schemes.into_iter().zip(differences_at(&samples, Kind::of(total), base.rate));
         if mean <= 0.0 {
             return BTreeMap::new();
         }
-        let change = |of: Option<paired::Difference>| match of {
-            None => Change { interval: None, sure: Sure::OneSeed },
-            Some(of) if of.margin > 0.0 => Change {
-                interval: Some(((of.mean - of.margin) / mean, (of.mean + of.margin) / mean)),
-                sure: if of.is_significant { Sure::Significant } else { Sure::Not },
-            },
-            Some(_) => Change { interval: None, sure: Sure::SameInAll },
-        };
-        found.map(|(scheme, of)| (scheme, change(of))).collect()
+        found.map(|(scheme, of)| (scheme, Change::of(of, mean))).collect()
     }
 
     /// `5 seeds`: the number of seeds of each run; none where there is one.
@@ -324,10 +338,10 @@ mod tests {
             "{low} {high}"
         );
         assert_eq!(base.column("erase_blocks"), [3, 30]);
-        // Differences 2, 2, 4, 4, 6, whose mean over 3 is 1.2: seeds are paired.
-        let over = set.intervals_over_base("5+1", "hm_0", total);
-        let (low, high) = over["bpu"];
-        assert!(((low + high) / 2.0 - 2.2).abs() < 1e-9 && low > 1.0 && over.len() == 1, "{low} {high}");
+        // Ratios 3, 2, 7/3, 2, 11/5: seeds are paired. Their geometric mean is 2.28.
+        let over = set.ratios_to_base("5+1", "hm_0", total);
+        let (typical, (low, high)) = over["bpu"];
+        assert!((typical - 2.279).abs() < 1e-3 && low > 1.8 && high < 2.8 && over.len() == 1, "{low} {high}");
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use stripewise_results::effect;
+use stripewise_results::paired::Ratio;
+
 use crate::chart::{escape, figure, time};
 use crate::run::LoadedRun;
 use crate::set::{Change, Set, Sure};
@@ -163,13 +166,26 @@ fn full(place: &Place<'_>) -> String {
 /// A ratio from which a change is written as a multiple.
 const TIMES: f64 = 2.0;
 
-/// `12.3 % lower`, or `3.40 times as high`
+/// `12.3 % lower`, `3.40 times as high`, or `7,700 times lower`
 fn by(ratio: f64) -> String {
     if ratio >= TIMES {
         return format!("{} times as high", figure(1.0 + ratio));
     }
+    if ratio < -0.5 && ratio > -1.0 {
+        return format!("{} times lower", figure(1.0 / (1.0 + ratio)));
+    }
     let percent = libm::fabs(ratio) * 100.0;
     if percent == 0.0 { "the same".to_owned() } else { format!("{} % {}", figure(percent), lower(ratio)) }
+}
+
+/// The typical change; the change of the means with one seed, and beside it where the interval does not contain it.
+fn typically(change: Option<&Change>, of_means: f64) -> String {
+    let Some(typical) = change.and_then(|change| change.typical) else { return by(of_means) };
+    let contains = |(low, high): (f64, f64)| (low..=high).contains(&of_means);
+    match change.and_then(|change| change.interval).is_none_or(contains) {
+        true => format!("typically {}", by(typical)),
+        false => format!("typically {} (by the means {})", by(typical), by(of_means)),
+    }
 }
 
 fn lower(ratio: f64) -> &'static str {
@@ -183,10 +199,11 @@ fn interval(change: &Change) -> String {
     if low >= 0.0 && high >= TIMES {
         return format!(" (95 % interval: {} to {} times)", figure(1.0 + low), figure(1.0 + high));
     }
-    // A time cannot be lower by more than all of it: Student's interval knows nothing of that.
-    let text = if high < 0.0 && low <= -1.0 {
-        format!("{} % lower or more", percent(-high))
-    } else if high < 0.0 {
+    if high < -0.5 && low > -1.0 {
+        let times = |ratio: f64| figure(1.0 / (1.0 + ratio));
+        return format!(" (95 % interval: {} to {} times lower)", times(high), times(low));
+    }
+    let text = if high < 0.0 {
         format!("{} to {} % lower", percent(-high), percent(-low))
     } else if low > 0.0 {
         format!("{} to {} % higher", percent(low), percent(high))
@@ -211,7 +228,7 @@ fn headline(place: &Place<'_>, pair: &Pair<'_>) -> String {
         (false, change) => format!(
             "a mean response time of {}, {} than {other}'s {}{}",
             time(ours),
-            by(ratio(ours, theirs)),
+            typically(change.as_ref(), ratio(ours, theirs)),
             time(theirs),
             change.as_ref().map_or(String::new(), interval)
         ),
@@ -219,7 +236,7 @@ fn headline(place: &Place<'_>, pair: &Pair<'_>) -> String {
             "a mean response time of {}; {other} follows with {}, which is {}{}",
             time(ours),
             time(theirs),
-            by(ratio(theirs, ours)),
+            typically(change.as_ref(), ratio(theirs, ours)),
             change.as_ref().map_or(String::new(), interval)
         ),
     };
@@ -227,7 +244,7 @@ fn headline(place: &Place<'_>, pair: &Pair<'_>) -> String {
     let certainty = match sure {
         Sure::Significant => "<b class=\"badge yes\">significant</b>".to_owned(),
         Sure::Not => "<b class=\"badge no\">not significant</b>: the interval includes no difference".to_owned(),
-        Sure::SameInAll => "<b class=\"badge yes\">the same with every seed</b>".to_owned(),
+        Sure::SameInAll => "<b class=\"badge no\">the same with every seed</b>".to_owned(),
         Sure::OneSeed => {
             "<b class=\"badge no\">one seed</b>: the difference may be chance, and `--seeds` gives an interval"
                 .replace("`--seeds`", "<code>--seeds</code>")
@@ -274,8 +291,9 @@ fn table(place: &Place<'_>) -> String {
     }
     let seeds = place.set.seeds().map_or(String::new(), |seeds| {
         format!(
-            " Means of {seeds}; ± is the 95 % interval of the difference, seed by seed (Student; Holm over the schemes). A \
-             difference without <b>better</b> or <b>worse</b> is not significant."
+            " Means of {seeds}; below each the typical ratio to the first scheme (geometric mean, seed by seed) as a change, with \
+             its 95 % interval (Student on the logarithms; Holm over the schemes). A change without <b>better</b> or \
+             <b>worse</b> is not significant."
         )
     });
     text += "</tbody>\n</table></div>\n";
@@ -285,24 +303,30 @@ fn table(place: &Place<'_>) -> String {
     )
 }
 
-fn change_cell(ratio: f64, change: Option<&Change>) -> String {
-    let signed = |percent: f64| {
-        let sign = if percent < 0.0 { "−" } else { "+" };
-        format!("{sign}{}", figure(libm::fabs(percent)))
+fn change_cell(of_means: f64, change: Option<&Change>) -> String {
+    let ratio = change.and_then(|change| change.typical).unwrap_or(of_means);
+    let interval = change.and_then(|change| change.interval);
+    let is_far = interval.map_or(ratio >= TIMES || ratio < -0.5, |(low, high)| low < -0.5 || high > 1.0);
+    let told = match (is_far && ratio > -1.0, interval) {
+        (true, None) => effect::of_means(1.0 + ratio),
+        (true, Some((low, high))) => {
+            effect::factor(Ratio { typical: 1.0 + ratio, low: 1.0 + low, high: 1.0 + high })
+        }
+        (false, None) => format!("{} %", signed(ratio)),
+        (false, Some((low, high))) => format!("{} % [{}, {}]", signed(ratio), signed(low), signed(high)),
     };
-    let half = change.and_then(|change| change.interval).map(|(low, high)| (high - low) / 2.0);
-    let (told, scale) = if ratio >= TIMES {
-        (format!("{} times", figure(1.0 + ratio)), 1.0)
-    } else {
-        (format!("{} %", signed(ratio * 100.0)), 100.0)
-    };
-    let margin = half.map_or(String::new(), |half| format!(" ±{}", figure(half * scale)));
     let mark = match change.map(|change| change.sure) {
-        Some(Sure::Significant | Sure::SameInAll) if ratio < 0.0 => " <b class=\"better\">better</b>",
-        Some(Sure::Significant | Sure::SameInAll) if ratio > 0.0 => " <b class=\"worse\">worse</b>",
+        Some(Sure::Significant) if ratio < 0.0 => " <b class=\"better\">better</b>",
+        Some(Sure::Significant) if ratio > 0.0 => " <b class=\"worse\">worse</b>",
         _ => "",
     };
-    format!("<br><span class=\"change\">{told}{margin}{mark}</span>")
+    format!("<br><span class=\"change\">{told}{mark}</span>")
+}
+
+/// A change in percent, with its sign.
+fn signed(ratio: f64) -> String {
+    let sign = if ratio < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", figure(libm::fabs(ratio * 100.0)))
 }
 
 /// The parts of the difference between two runs' mean response times, the largest first: what, of which requests, and

@@ -8,6 +8,7 @@
 
 pub mod digest;
 mod digest_sink;
+pub mod effect;
 mod error;
 pub mod figures;
 pub mod looks;

@@ -1,9 +1,13 @@
-//! Paired differences with confidence intervals: which differences a comparison over several seeds may call
-//! significant.
+//! Paired comparisons with confidence intervals: which effects a comparison over several seeds may call significant.
 //!
 //! Runs of one seed share their requests and the first state of the flash, so schemes are compared seed by seed.
 //! Intervals are Student's. Several schemes compared with one first scheme share the error rate by Holm's procedure
 //! (Scandinavian Journal of Statistics 6, 1979).
+//!
+//! Times, rates and counts are compared by their *ratio*: Student's interval is that of the mean of the logarithms, so
+//! the typical ratio is a geometric mean. A queue that overflows makes times that differ by orders of magnitude between
+//! seeds; the ratio of two schemes hardly differs there, where the deviation of their difference exceeds its mean.
+//! (Fleming and Wallace, Communications of the ACM 29, 1986, on ratios and geometric means.)
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -49,57 +53,173 @@ impl Rate {
     }
 }
 
-/// A mean of paired differences, and its uncertainty.
+/// How two values of a total are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// By their ratio: times, rates and counts. Where a value is not above zero, by their difference.
+    Ratio,
+    /// By their difference in points: shares of one.
+    Share,
+    /// By their difference: values that may be zero or negative.
+    Difference,
+    /// Not at all: the largest of many values follows no distribution that a few seeds show.
+    Bare,
+}
+
+impl Kind {
+    /// The kind of a total, by its name. [`crate::totals`] lists the names.
+    pub fn of(total: &str) -> Self {
+        if total.ends_with("_max_ns") {
+            Self::Bare
+        } else if total.ends_with("_share") || total.contains("_share_") || total.ends_with("utilisation") {
+            Self::Share
+        } else if total == "warmup_unfinished" {
+            Self::Difference
+        } else {
+            Self::Ratio
+        }
+    }
+
+    /// Its name in documents and for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ratio => "ratio",
+            Self::Share => "share",
+            Self::Difference => "difference",
+            Self::Bare => "none",
+        }
+    }
+}
+
+/// The typical ratio of one scheme's values to the first one's: the geometric mean over the seeds, and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// The geometric mean.
+    pub typical: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Ratio {
+    /// Whether the interval lies within a factor of two of 1, so that percent are easy to read.
+    pub fn is_near(self) -> bool {
+        self.low >= 0.5 && self.high <= 2.0
+    }
+
+    /// Whether the ratio of two means agrees with the typical ratio: the interval contains it.
+    pub fn contains(self, ratio: f64) -> bool {
+        (self.low..=self.high).contains(&ratio)
+    }
+}
+
+/// An effect over several seeds, and its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// The mean over the seeds.
+    /// The mean of the paired differences, in the unit of the total.
     pub mean: f64,
     /// Half the width of its interval.
     pub margin: f64,
-    /// Whether the interval excludes zero.
+    /// The typical ratio, of totals that are compared by their ratio.
+    pub ratio: Option<Ratio>,
+    /// Whether the interval of the ratio excludes 1, or that of the difference 0.
     pub is_significant: bool,
+    /// Whether ratio or difference is the same in all seeds. Such values say nothing of chance: none is significant.
+    pub is_constant: bool,
+}
+
+impl Difference {
+    /// Half the width of the interval relative to the first scheme: of a ratio, the factor less one by which its ends
+    /// differ from it; otherwise the share of `first`, the mean of the first scheme.
+    pub fn relative_width(&self, first: f64) -> f64 {
+        match self.ratio {
+            Some(ratio) => ratio.high / ratio.typical - 1.0,
+            None => self.margin / first.abs(),
+        }
+    }
+
+    /// Whether the effect is a decrease.
+    pub fn is_lower(&self) -> bool {
+        self.ratio.map_or(self.mean < 0.0, |ratio| ratio.typical < 1.0)
+    }
 }
 
 /// Two samples: the value of the first and the other's, seed by seed.
 pub type Pairs = Vec<(f64, f64)>;
 
-/// The mean differences of several samples, each from the first of its pairs, with intervals at 95 % for all
-/// together. None where there are fewer than two pairs.
-pub fn differences(samples: &[&Pairs]) -> Vec<Option<Difference>> {
-    differences_at(samples, Rate::FIXED)
+/// The effects of several samples, each compared with the first of its pairs, with intervals at 95 % for all together.
+/// None where there are fewer than two pairs.
+pub fn differences(samples: &[&Pairs], kind: Kind) -> Vec<Option<Difference>> {
+    differences_at(samples, kind, Rate::FIXED)
+}
+
+/// A sample on the scale on which it is judged.
+struct Judged {
+    /// Its index.
+    place: usize,
+    mean: f64,
+    error: f64,
+    student: StudentsT,
+    is_ratio: bool,
+}
+
+impl Judged {
+    fn of(place: usize, pairs: &Pairs, kind: Kind) -> Option<Self> {
+        let is_ratio = kind == Kind::Ratio && pairs.iter().all(|(first, other)| *first > 0.0 && *other > 0.0);
+        let judged: Vec<f64> = match is_ratio {
+            true => pairs.iter().map(|(first, other)| libm::log(other / first)).collect(),
+            false => pairs.iter().map(|(first, other)| other - first).collect(),
+        };
+        let (mean, error, student) = mean_and_error(&judged)?;
+        // Equal ratios differ in their last bit.
+        let error = if is_ratio && error < 1e-13 { 0.0 } else { error };
+        Some(Self { place, mean, error, student, is_ratio })
+    }
+
+    /// The probability of an effect at least this large where there is none.
+    fn chance(&self) -> f64 {
+        if self.error == 0.0 { 1.0 } else { 2.0 * (1.0 - self.student.cdf((self.mean / self.error).abs())) }
+    }
 }
 
 /// [`differences`] with intervals of another error rate.
-pub fn differences_at(samples: &[&Pairs], rate: Rate) -> Vec<Option<Difference>> {
-    // For each sample that has an interval: its index, the mean, the standard error, and the distribution.
-    let mut means: Vec<(usize, f64, f64, StudentsT)> = Vec::new();
-    for (place, pairs) in samples.iter().enumerate() {
-        let differences: Vec<f64> = pairs.iter().map(|(first, other)| other - first).collect();
-        if let Some((mean, error, student)) = mean_and_error(&differences) {
-            means.push((place, mean, error, student));
-        }
-    }
-    // The probability of a difference at least this large where there is none.
-    let chance = |(_, mean, error, student): &(usize, f64, f64, StudentsT)| match *error {
-        0.0 if *mean == 0.0 => 1.0,
-        0.0 => 0.0,
-        error => 2.0 * (1.0 - student.cdf((mean / error).abs())),
-    };
-    let chances: Vec<f64> = means.iter().map(chance).collect();
-    let mut order: Vec<usize> = (0..means.len()).collect();
-    order.sort_by(|&a, &b| chances[a].total_cmp(&chances[b]));
+pub fn differences_at(samples: &[&Pairs], kind: Kind, rate: Rate) -> Vec<Option<Difference>> {
     let mut found = vec![None; samples.len()];
+    if kind == Kind::Bare {
+        return found;
+    }
+    let judged: Vec<Judged> =
+        samples.iter().enumerate().filter_map(|(place, pairs)| Judged::of(place, pairs, kind)).collect();
+    let chances: Vec<f64> = judged.iter().map(Judged::chance).collect();
+    let mut order: Vec<usize> = (0..judged.len()).collect();
+    order.sort_by(|&a, &b| chances[a].total_cmp(&chances[b]));
     let mut share = 1.0;
     let mut holds = true;
     for (rank, &at) in order.iter().enumerate() {
-        let (place, mean, error, ref student) = means[at];
-        let margin = |share| if error == 0.0 { 0.0 } else { error * rate.quantile(student, share) };
+        let it = &judged[at];
+        let margin =
+            |error: f64, share| if error == 0.0 { 0.0 } else { error * rate.quantile(&it.student, share) };
+        let is_constant = it.error == 0.0;
         // Each has a larger share of the error rate than the previous one, until one misses its share.
         if holds {
-            share = (means.len() - rank) as f64;
-            holds = mean.abs() > margin(share);
+            share = (judged.len() - rank) as f64;
+            holds = !is_constant && it.mean.abs() > margin(it.error, share);
         }
-        found[place] = Some(Difference { mean, margin: margin(share), is_significant: holds });
+        let own = margin(it.error, share);
+        let additive: Vec<f64> = samples[it.place].iter().map(|(first, other)| other - first).collect();
+        let (mean, error) = mean_and_error(&additive).map_or((0.0, 0.0), |(mean, error, _)| (mean, error));
+        found[it.place] = Some(Difference {
+            mean,
+            margin: margin(error, share),
+            ratio: it.is_ratio.then(|| Ratio {
+                typical: libm::exp(it.mean),
+                low: libm::exp(it.mean - own),
+                high: libm::exp(it.mean + own),
+            }),
+            is_significant: holds,
+            is_constant,
+        });
     }
     found
 }
@@ -127,12 +247,18 @@ fn mean_and_error(values: &[f64]) -> Option<(f64, f64, StudentsT)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stripewise_base::prng::Prng;
 
     /// Several samples compared with a first one.
     fn differences(first: &[f64], others: &[Vec<f64>]) -> Vec<Option<Difference>> {
         let pair = |other: &Vec<f64>| first.iter().copied().zip(other.iter().copied()).collect();
         let pairs: Vec<Pairs> = others.iter().map(pair).collect();
-        super::differences(&pairs.iter().collect::<Vec<_>>())
+        super::differences(&pairs.iter().collect::<Vec<_>>(), Kind::Difference)
+    }
+
+    fn ratios(first: &[f64], other: &[f64]) -> Difference {
+        let pairs: Pairs = first.iter().copied().zip(other.iter().copied()).collect();
+        super::differences(&[&pairs], Kind::Ratio)[0].unwrap()
     }
 
     fn close(a: f64, b: f64) -> bool {
@@ -173,11 +299,88 @@ mod tests {
     }
 
     #[test]
-    fn equal_samples_do_not_differ_and_a_constant_difference_is_sure() {
+    fn what_is_the_same_in_all_seeds_is_said_and_is_never_significant() {
         let first = [5.0, 6.0, 7.0];
         let found = differences(&first, &[first.to_vec(), vec![6.0, 7.0, 8.0]]);
-        assert_eq!(found[0].map(|it| (it.mean, it.is_significant)), Some((0.0, false)));
-        assert_eq!(found[1].map(|it| (it.mean, it.margin, it.is_significant)), Some((1.0, 0.0, true)));
+        let told = |it: Difference| (it.mean, it.margin, it.is_significant, it.is_constant);
+        assert_eq!(found[0].map(told), Some((0.0, 0.0, false, true)));
+        assert_eq!(found[1].map(told), Some((1.0, 0.0, false, true)));
+        let tenth = ratios(&first, &first.map(|value| value * 1.1));
+        assert!(tenth.is_constant && !tenth.is_significant, "{tenth:?}");
+        assert!(tenth.ratio.is_some_and(|ratio| close(ratio.typical, 1.1)), "{tenth:?}");
+    }
+
+    /// By hand: logarithms ln 2, ln 4, ln 8, so mean ln 4, standard error ln 2 / sqrt(3), t(0.975, 2) = 4.3027.
+    #[test]
+    fn a_ratio_has_the_interval_of_the_mean_logarithm() {
+        let found = ratios(&[1.0, 10.0, 100.0], &[2.0, 40.0, 800.0]);
+        let Ratio { typical, low, high } = found.ratio.unwrap();
+        let factor = libm::exp(4.3027 * libm::log(2.0) / 3f64.sqrt());
+        assert!(
+            close(typical, 4.0) && close(low, 4.0 / factor) && (high - 4.0 * factor).abs() < 1e-2,
+            "{found:?}"
+        );
+        assert!(!found.is_significant && !found.ratio.unwrap().is_near());
+        assert!((found.relative_width(1.0) - (factor - 1.0)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn where_a_value_is_not_above_zero_there_is_no_ratio() {
+        let found = ratios(&[0.0, 1.0, 2.0], &[1.0, 2.5, 3.0]);
+        assert_eq!((found.ratio, close(found.mean, 3.5 / 3.0)), (None, true));
+        let pairs: Pairs = vec![(1.0, 2.0), (1.0, 4.0)];
+        assert_eq!(super::differences(&[&pairs], Kind::Bare), [None]);
+    }
+
+    /// A queue that overflows: five seeds of 1 to 600 ms against 30 us. The additive interval contains zero.
+    #[test]
+    fn the_largest_effects_are_significant() {
+        let mut random = Prng::new(11);
+        let mut additive = 0;
+        for _ in 0..1000 {
+            let first: Vec<f64> = (0..5).map(|_| 2e8 * libm::exp(1.2 * normal(&mut random))).collect();
+            let other: Vec<f64> = (0..5).map(|_| 3.4e4 * libm::exp(0.1 * normal(&mut random))).collect();
+            assert!(ratios(&first, &other).is_significant);
+            additive += usize::from(differences(&first, &[other])[0].is_some_and(|it| it.is_significant));
+        }
+        assert!(additive < 700, "differences find {additive} of 1000");
+    }
+
+    /// 2,000 comparisons of log-normal times with a typical ratio of 1.3 that each seed scatters.
+    #[test]
+    fn the_interval_of_a_ratio_covers_it_19_times_in_20() {
+        let mut random = Prng::new(5);
+        for deviation in [0.02, 0.5, 2.0] {
+            let covered = (0..2000).filter(|_| {
+                let first: Vec<f64> = (0..5).map(|_| libm::exp(3.0 * normal(&mut random))).collect();
+                let other: Vec<f64> =
+                    first.iter().map(|it| it * 1.3 * libm::exp(deviation * normal(&mut random))).collect();
+                ratios(&first, &other).ratio.is_some_and(|ratio| ratio.contains(1.3))
+            });
+            let covered = covered.count();
+            assert!((1870..=1930).contains(&covered), "{covered} of 2000 with a deviation of {deviation}");
+        }
+    }
+
+    /// The largest of many values has no interval, shares are compared in points, all else by ratios.
+    #[test]
+    fn each_total_has_a_kind() {
+        let of = |kind: Kind| -> Vec<&str> {
+            let all = crate::totals::TOTALS.iter().chain(crate::totals::OF_WARMUP);
+            all.map(|(name, _)| *name).filter(|name| Kind::of(name) == kind).collect()
+        };
+        assert_eq!(of(Kind::Bare), ["response_max_ns", "read_max_ns", "write_max_ns"]);
+        let shares = of(Kind::Share);
+        assert!(shares.contains(&"gc_any_share") && shares.contains(&"die_utilisation"), "{shares:?}");
+        assert!(shares.contains(&"busy_share_before") && !shares.contains(&"response_mean_ns"), "{shares:?}");
+        assert_eq!(of(Kind::Difference), ["warmup_unfinished"]);
+    }
+
+    /// A normal value, by Box and Muller.
+    fn normal(random: &mut Prng) -> f64 {
+        let mut uniform = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let (one, other) = (1.0 - uniform(), uniform());
+        libm::sqrt(-2.0 * libm::log(one)) * libm::cos(std::f64::consts::TAU * other)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! function of the values of seeds 1 to n in order. It ignores later values, so a study ends at the same n whether its
 //! seeds are made one after the other, on many threads, or by a study that was killed and resumed.
 
-use crate::paired::{Difference, Pairs, Rate, differences_at, margin_at};
+use crate::paired::{Difference, Kind, Pairs, Rate, differences_at, margin_at};
 
 /// When the seeds of a comparison end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,8 @@ pub struct Rule {
 /// The largest half width of intervals that are narrow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Narrow {
-    /// A share of the mean of the scheme that the others are compared with.
+    /// Of a typical ratio: the factor, less one, by which the ends of its interval may differ from it. Of other differences
+    /// and of means: a share of the mean of the scheme that the others are compared with.
     Relative(f64),
     /// In the unit of the figure.
     Absolute(f64),
@@ -135,9 +136,9 @@ impl Rule {
         Rate { miss: 1.0 - self.confidence, looks }
     }
 
-    /// Whether the seeds end, by the values of the figure: one slice a scheme, in the order of the seeds from the first.
+    /// Whether the seeds end, by the values of a figure of that kind: one slice a scheme, in the order of the seeds from the first.
     /// Slices may differ in length. `is_exact(n)` says that n seeds gave the same results for each scheme.
-    pub fn decide(&self, of: Of, schemes: &[&[f64]], is_exact: impl Fn(u32) -> bool) -> Decision {
+    pub fn decide(&self, of: Of, kind: Kind, schemes: &[&[f64]], is_exact: impl Fn(u32) -> bool) -> Decision {
         let known = schemes.iter().map(|values| values.len()).min().unwrap_or(0);
         let needs = |seeds: u32| (known < seeds as usize).then_some(Decision::Needs(seeds));
         let ends = |seeds, why| Decision::Ends(Ended { seeds, why });
@@ -156,44 +157,49 @@ impl Rule {
                 return needs;
             }
             let taken: Vec<&[f64]> = schemes.iter().map(|values| &values[..seeds as usize]).collect();
-            if self.is_narrow(narrow, of, &taken) {
+            if self.is_narrow(narrow, of, kind, &taken) {
                 return ends(seeds, Why::Narrow);
             }
         }
         ends(self.most, Why::Most)
     }
 
-    fn is_narrow(&self, narrow: Narrow, of: Of, schemes: &[&[f64]]) -> bool {
+    fn is_narrow(&self, narrow: Narrow, of: Of, kind: Kind, schemes: &[&[f64]]) -> bool {
         let base = match of {
             Of::Means => 0,
             Of::DifferencesFrom(base) => base,
         };
-        let limit = match narrow {
-            Narrow::Absolute(width) => width,
-            Narrow::Relative(share) => share * schemes.get(base).map_or(0.0, |values| mean(values).abs()),
-        };
-        self.margins(of, schemes).iter().all(|margin| margin.is_some_and(|margin| margin <= limit))
-    }
-
-    /// Half the width of each interval that decides: of all means, or of all differences.
-    fn margins(&self, of: Of, schemes: &[&[f64]]) -> Vec<Option<f64>> {
+        let center = schemes.get(base).map_or(0.0, |values| mean(values).abs());
         match of {
-            Of::Means => schemes.iter().map(|values| margin_at(values, self.rate(), schemes.len())).collect(),
+            Of::Means => {
+                let limit = match narrow {
+                    Narrow::Absolute(width) => width,
+                    Narrow::Relative(share) => share * center,
+                };
+                let margin = |values: &&[f64]| margin_at(values, self.rate(), schemes.len());
+                schemes.iter().all(|values| margin(values).is_some_and(|margin| margin <= limit))
+            }
             Of::DifferencesFrom(base) => {
-                let others = self.differences(base, schemes).into_iter().enumerate();
-                others.filter(|(at, _)| *at != base).map(|(_, found)| found.map(|it| it.margin)).collect()
+                let is_narrow = |found: &Option<Difference>| {
+                    found.is_some_and(|found| match narrow {
+                        Narrow::Absolute(width) => found.margin <= width,
+                        Narrow::Relative(share) => found.relative_width(center) <= share,
+                    })
+                };
+                let found = self.differences(base, schemes, kind);
+                found.iter().enumerate().filter(|(at, _)| *at != base).all(|(_, found)| is_narrow(found))
             }
         }
     }
 
-    /// The difference of each scheme from the one at `base`, by Holm's procedure over the others. Its own is none.
-    pub fn differences(&self, base: usize, schemes: &[&[f64]]) -> Vec<Option<Difference>> {
+    /// The effect of each scheme beside the one at `base`, by Holm's procedure over the others. Its own is none.
+    pub fn differences(&self, base: usize, schemes: &[&[f64]], kind: Kind) -> Vec<Option<Difference>> {
         let Some(first) = schemes.get(base) else { return vec![None; schemes.len()] };
         let pair = |values: &&[f64]| first.iter().copied().zip(values.iter().copied()).collect::<Pairs>();
         let pairs: Vec<Pairs> = schemes.iter().map(pair).collect();
         let others: Vec<&Pairs> =
             pairs.iter().enumerate().filter(|(at, _)| *at != base).map(|(_, it)| it).collect();
-        let mut found = differences_at(&others, self.rate());
+        let mut found = differences_at(&others, kind, self.rate());
         found.insert(base, None);
         found
     }

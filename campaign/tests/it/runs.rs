@@ -10,6 +10,7 @@ use std::time::Duration;
 use stripewise_campaign::{
     Counts, Moment, Options, Outcome, Plan, StudyFile, StudyStore, Watch, index, run, status, visit,
 };
+use stripewise_results::paired::Kind;
 use stripewise_results::replicate::Why;
 
 /// Runs of a few milliseconds. The figure varies so much that points end at different looks.
@@ -239,7 +240,7 @@ fn a_study_without_randomness_ends_after_two_seeds() {
     assert_eq!(made(&plan, 2).counts.made, 3 * 2 * 2);
     assert_eq!(ends(&plan), [(2, Some(Why::Exact)); 3]);
     visit(&plan, &store(&plan), &[], &(), &mut |point, _, _| {
-        let rows = point.rows(&plan, &point.values);
+        let rows = point.rows(&plan, &point.values, Kind::Ratio);
         assert!(rows.iter().all(|row| row.margin == Some(0.0)), "{rows:?}");
         Ok(())
     })

@@ -1,6 +1,6 @@
 //! Which candidates no other one makes pointless: the Pareto front.
 
-use stripewise_results::paired::{Pairs, differences};
+use stripewise_results::paired::{Kind, Pairs, differences};
 
 /// What a candidate offers. The measured values have one entry a seed, in the same order for all candidates, whose requests are
 /// the same.
@@ -24,7 +24,7 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 
 impl Offer {
     /// Whether this offer is no worse than `other` in anything, and better in something. A lower mean over the seeds is no
-    /// worse; it is better only where the 95 % interval of the paired differences excludes zero.
+    /// worse; it is better only where the 95 % interval of the typical ratio excludes 1.
     pub(super) fn beats(&self, other: &Self) -> bool {
         let measured = [(&self.p99_ns, &other.p99_ns), (&self.programs, &other.programs)];
         let is_no_worse = self.capacity >= other.capacity
@@ -42,7 +42,7 @@ impl Offer {
 /// Whether `ours` is lower than `theirs` by more than the seeds explain.
 fn is_lower(ours: &[f64], theirs: &[f64]) -> bool {
     let pairs: Pairs = theirs.iter().copied().zip(ours.iter().copied()).collect();
-    differences(&[&pairs])[0].is_some_and(|difference| difference.is_significant && difference.mean < 0.0)
+    differences(&[&pairs], Kind::Ratio)[0].is_some_and(|found| found.is_significant && found.is_lower())
 }
 
 /// For each offer, the first that beats it; none for those on the front.

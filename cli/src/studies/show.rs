@@ -3,6 +3,8 @@
 use clap::Args as ClapArgs;
 use serde_json::{Map, Value, json};
 use stripewise_campaign::{Plan, Point, Shown, figure_of, reason, visit};
+use stripewise_results::effect::{self, Effect};
+use stripewise_results::paired::{Difference, Kind};
 use stripewise_results::summary::significant;
 
 use crate::context::Context;
@@ -73,10 +75,11 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         Some(name) => figure_of(name).map_err(|message| Failure::usage(format!("--figure: {message}")))?,
         None => plan.file().replicate.figure.clone(),
     };
+    let kind = Kind::of(&figure);
     let axes: Vec<&str> = plan.file().axes.iter().map(|axis| axis.key.as_str()).collect();
     let varying: Vec<usize> = (0..axes.len()).filter(|&at| plan.file().axes[at].values.len() > 1).collect();
     let mut heads: Vec<&str> = varying.iter().map(|&at| axes[at]).collect();
-    heads.extend(["scheme", "seeds", "end", "mean", "±", "difference_%"]);
+    heads.extend(["scheme", "seeds", "end", "mean", "±", "typical change"]);
     let mut table = Table::new(&heads);
     let mut objects = Vec::new();
     visit(&plan, &store, std::slice::from_ref(&figure), &Patient, &mut |point, values, _| {
@@ -86,11 +89,11 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         if point.seeds() == 0 || !filters.iter().all(has) {
             return Ok(());
         }
-        let rows = point.rows(&plan, &values[0]);
+        let rows = point.rows(&plan, &values[0], kind);
         let base = rows[point.base(&plan)].mean;
         for (at, row) in rows.iter().enumerate() {
             if args.json {
-                objects.push(object(&plan, point, at, row, &figure));
+                objects.push(object(&plan, point, at, row, (&figure, kind)));
                 continue;
             }
             let shown: Vec<&str> = plan.values(&point.cell).map(|(_, value)| value).collect();
@@ -100,7 +103,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
             cells.push(point.why().map_or("-", reason).into());
             cells.push(significant(row.mean).into());
             cells.push(row.margin.map_or("-".to_owned(), significant).into());
-            cells.push(difference(row, base).into());
+            cells.push(effect_of(row, base, kind).into());
             table.row(cells);
         }
         Ok(())
@@ -119,20 +122,42 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     table.print(context, false)
 }
 
-/// The difference in percent of the mean that it refers to.
-fn difference(row: &Shown, base: f64) -> String {
-    let Some(difference) = row.difference.filter(|_| base != 0.0) else { return "-".to_owned() };
-    let percent = 100.0 / base.abs();
-    let mark = if difference.is_significant { " *" } else { "" };
-    format!("{:+.2} ±{:.2}{mark}", difference.mean * percent, difference.margin * percent)
+/// The typical ratio as a change in percent or as a factor; of other kinds, the difference in percent of `base`.
+fn effect_of(row: &Shown, base: f64, kind: Kind) -> String {
+    let Some(found) = row.difference else { return "-".to_owned() };
+    let text = match Effect::of(kind, &found) {
+        Effect::Percent(typical, low, high) => format!("{typical:+.2} % [{low:+.2}, {high:+.2}]"),
+        Effect::Factor(ratio) => effect::factor(ratio),
+        Effect::Points(mean, margin) => format!("{mean:+.2} ±{margin:.2} points"),
+        Effect::Plain(..) if base == 0.0 => return "-".to_owned(),
+        Effect::Plain(mean, margin) => {
+            let percent = 100.0 / base.abs();
+            format!("{:+.2} ±{:.2} %", mean * percent, margin * percent)
+        }
+    };
+    let mark = match found {
+        Difference { is_constant: true, .. } => ", same in all seeds",
+        Difference { is_significant: true, .. } => " *",
+        _ => "",
+    };
+    text + mark
 }
 
-fn object(plan: &Plan, point: &Point, at: usize, row: &Shown, figure: &str) -> Value {
+fn object(plan: &Plan, point: &Point, at: usize, row: &Shown, (figure, kind): (&str, Kind)) -> Value {
     let axes: Map<String, Value> =
         plan.values(&point.cell).map(|(key, value)| (key.to_owned(), value.into())).collect();
-    let difference = row
-        .difference
-        .map(|it| json!({ "mean": it.mean, "margin": it.margin, "significant": it.is_significant }));
+    let difference = row.difference.map(|it| {
+        json!({
+            "kind": kind.name(),
+            "ratio": it.ratio.map(|ratio| ratio.typical),
+            "ratio_low": it.ratio.map(|ratio| ratio.low),
+            "ratio_high": it.ratio.map(|ratio| ratio.high),
+            "mean": it.mean,
+            "margin": it.margin,
+            "same_in_all_seeds": it.is_constant,
+            "significant": it.is_significant,
+        })
+    });
     json!({
         "axes": axes,
         "scheme": plan.file().schemes[point.schemes[at]],

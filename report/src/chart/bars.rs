@@ -32,13 +32,15 @@ pub(crate) struct Bars<'a> {
     /// The quantity on the axis.
     pub(crate) axis: &'a str,
     pub(crate) unit: Unit,
-    /// Whether the axis is logarithmic: then no value is zero.
+    /// Whether the axis is logarithmic even if bars are alike: then no value is zero.
     pub(crate) log: bool,
     pub(crate) groups: &'a [Group],
     /// A height for comparison, drawn as a line.
     pub(crate) reference: Option<f64>,
 }
 
+/// The ratio of the highest bar to the lowest from which the axis is logarithmic.
+const LOG_FROM: f64 = 30.0;
 /// The least width of a bar.
 const BAR_LEAST: f64 = 7.0;
 /// The largest width of a bar.
@@ -53,7 +55,8 @@ impl Bars<'_> {
             values.flatten().chain(self.reference)
         };
         let highest = heights().fold(0.0, f64::max);
-        let scale = if self.log {
+        let log = self.log || self.is_far_apart();
+        let scale = if log {
             let least = heights().filter(|value| *value > 0.0).fold(highest, f64::min);
             Scale::decades(least, highest, self.unit)
         } else {
@@ -82,7 +85,7 @@ impl Bars<'_> {
 
         let height = |value: f64| top + GROUND * (1.0 - scale.share(value));
         draw_ticks(&mut svg, &scale, (left, width - 6.0), height);
-        let axis = match (self.unit.name, self.log) {
+        let axis = match (self.unit.name, log) {
             ("", false) => self.axis.to_owned(),
             ("", true) => format!("{} (logarithmic)", self.axis),
             (unit, false) => format!("{} ({unit})", self.axis),
@@ -122,6 +125,13 @@ impl Bars<'_> {
         };
         let svg = svg.finish(id, self.title, self.description, &plot);
         Drawing { svg, values: self.values() }
+    }
+
+    /// Whether bars differ so much that the small ones would not be seen on a linear axis.
+    fn is_far_apart(&self) -> bool {
+        let values = || self.groups.iter().flat_map(|group| &group.bars).filter_map(|bar| bar.value);
+        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        least > 0.0 && most > LOG_FROM * least
     }
 
     fn values(&self) -> Values {
@@ -220,6 +230,20 @@ mod tests {
         assert!(svg.contains(&format!(r#"height="{:.1}"/>"#, GROUND / 2.0)), "{svg}");
         assert_eq!(svg.matches("<title>a tip</title>").count(), 3);
         assert_eq!(svg.matches("url(#hatch-").count(), 2, "the first look has no hatch");
+    }
+
+    #[test]
+    fn bars_that_differ_by_more_than_thirty_times_stand_by_their_logarithms() {
+        let drawn = |values: [f64; 2]| {
+            let bar = |value| Bar { look: Look(0), value: Some(value), whisker: None, tip: String::new() };
+            let groups = [Group { label: "w".to_owned(), bars: values.map(bar).into() }];
+            let (title, description, axis) = ("t", "d", "mean");
+            let (log, reference) = (false, None);
+            Bars { title, description, axis, unit: Unit::ONE, log, groups: &groups, reference }.draw("x").svg
+        };
+        assert!(drawn([1.0, 0.0001]).contains("mean (logarithmic)"));
+        assert!(!drawn([1.0, 0.05]).contains("logarithmic"));
+        assert!(!drawn([1.0, 0.0]).contains("logarithmic"), "zero has no logarithm");
     }
 
     #[test]

@@ -295,6 +295,21 @@ mod tests {
         assert_eq!(svg.matches("mark").count(), MARKERS, "{svg}");
     }
 
+    /// A slice without requests has no response time: the line ends before it, and another begins after it.
+    #[test]
+    fn a_gap_is_a_gap_on_every_axis() {
+        for up in [Up::Time, Up::Tail(3), Up::Ratio, Up::Amount] {
+            let points = vec![(1.0, 1.0), (2.0, 2.0), (3.0, f64::NAN), (4.0, 1.0), (5.0, 90.0)];
+            let lines = [Line { look: Some(Look(0)), name: String::new(), points, tip: String::new() }];
+            let (title, description, upward) = ("t", "d", "response");
+            let across = Across::Instant("time");
+            let chart = Lines { title, description, across, upward, up, lines: &lines, reference: None };
+            let svg = chart.draw("x").svg;
+            let path = svg.split("<path d=\"M").nth(1).and_then(|path| path.split('"').next());
+            assert_eq!(path.map(|path| path.matches('M').count()), Some(1), "{up:?}: {svg}");
+        }
+    }
+
     #[test]
     fn far_apart_times_stand_by_their_logarithms_and_one_point_is_a_marker() {
         assert!(draw(vec![(1e6, 99.0), (400e6, 100.0)]).contains("logarithmic"));

@@ -151,8 +151,11 @@ impl Scale {
         format!("{kind} {} {} {} {}", self.low, self.high, self.unit.size, self.unit.name)
     }
 
-    /// The position of a value, 0 at the low end and 1 at the high one.
+    /// The position of a value, 0 at the low end and 1 at the high one. What is no number has no position.
     pub(crate) fn share(&self, value: f64) -> f64 {
+        if value.is_nan() {
+            return f64::NAN;
+        }
         let share = match self.kind {
             Kind::Linear => (value - self.low) / (self.high - self.low),
             Kind::Log => libm::log(value.max(self.low) / self.low) / libm::log(self.high / self.low),
@@ -265,6 +268,15 @@ mod tests {
         }
         assert_eq!(scale.share(100.0), 1.0, "the largest value is at the end");
         assert_eq!(scale.told(), "tail 0 99.99 1 %");
+    }
+
+    /// `f64::max` and `f64::min` return the other value: a slice without requests would get the end of the axis.
+    #[test]
+    fn what_is_no_number_has_no_place_on_any_axis() {
+        for scale in [Scale::linear(0.0, 1.0, Unit::ONE, 5), Scale::log(1.0, 9.0, Unit::ONE), Scale::tail(3)]
+        {
+            assert!(scale.share(f64::NAN).is_nan(), "{scale:?}");
+        }
     }
 
     #[test]

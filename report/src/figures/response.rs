@@ -30,13 +30,17 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
         for workload in &workloads {
             let base = set.base(structure, workload).and_then(|run| mean_of(workload, &run.scheme));
             let base = base.map(|(_, mean)| mean).filter(|&mean| mean > 0.0);
-            let intervals = set.intervals_over_base(structure, workload, mean);
+            let ratios = set.ratios_to_base(structure, workload, mean);
             let mut bars = Vec::new();
             for (scheme, _) in set.runs_on(structure, workload) {
                 let found = mean_of(workload, scheme);
-                let value = found.zip(base).map(|((_, mean), base)| mean / base);
+                let typical = ratios.get(scheme).copied();
+                let value = match typical {
+                    Some((typical, _)) => Some(typical),
+                    None => found.zip(base).map(|((_, mean), base)| mean / base),
+                };
                 let texts = |mean: f64| (time(mean), value.map_or("-".to_owned(), figure));
-                let whisker = intervals.get(scheme).copied().filter(|_| value.is_some());
+                let whisker = typical.map(|(_, interval)| interval);
                 let (mean, over) = found.map_or(("-".to_owned(), "-".to_owned()), |(_, mean)| texts(mean));
                 bars.push(Bar {
                     look: set.look(scheme),
@@ -88,8 +92,9 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
     }
     if let Some(seeds) = set.seeds() {
         notes.push(format!(
-            "Means of {seeds}. A whisker is the 95 % interval of the difference from the first scheme, seed by seed \
-             (Student; Holm over the schemes): where it excludes 1, the schemes differ."
+            "A bar is the typical ratio to the first scheme over {seeds} (geometric mean, seed by seed), a whisker its 95 % \
+             interval (Student on the logarithms; Holm over the schemes): where it excludes 1, the schemes differ. The table \
+             has the means."
         ));
     }
     Figure {

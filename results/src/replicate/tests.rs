@@ -30,13 +30,13 @@ fn coverage(rule: &Rule, deviation: f64, seed: u64) -> (f64, f64, f64) {
         let others: Vec<f64> =
             requests.iter().map(|value| value + 1.0 + deviation * normal(&mut random)).collect();
         let Decision::Ends(Ended { seeds: n, .. }) =
-            rule.decide(Of::DifferencesFrom(0), &[&requests, &others], never)
+            rule.decide(Of::DifferencesFrom(0), Kind::Difference, &[&requests, &others], never)
         else {
             panic!("all seeds are there")
         };
         let taken = [&requests[..n as usize], &others[..n as usize]];
-        let found = rule.differences(0, &taken)[1].unwrap();
-        let fixed = Rule::fixed(n, 0.95).unwrap().differences(0, &taken)[1].unwrap();
+        let found = rule.differences(0, &taken, Kind::Difference)[1].unwrap();
+        let fixed = Rule::fixed(n, 0.95).unwrap().differences(0, &taken, Kind::Difference)[1].unwrap();
         covered += usize::from((found.mean - 1.0).abs() <= found.margin);
         width += found.margin / fixed.margin / STUDIES as f64;
         seeds += n;
@@ -84,9 +84,9 @@ fn fixed_seeds_have_the_interval_of_student() {
     let rule = Rule::fixed(5, 0.95).unwrap();
     let values = [1.0, 2.0, 3.0, 4.0, 5.0];
     assert!((rule.margin(&values).unwrap() - 2.7764 * 0.5f64.sqrt()).abs() < 1e-3);
-    assert_eq!(rule.decide(Of::Means, &[&values[..4]], never), Decision::Needs(5));
+    assert_eq!(rule.decide(Of::Means, Kind::Difference, &[&values[..4]], never), Decision::Needs(5));
     let ends = Decision::Ends(Ended { seeds: 5, why: Why::Fixed });
-    assert_eq!(rule.decide(Of::Means, &[&values], never), ends);
+    assert_eq!(rule.decide(Of::Means, Kind::Difference, &[&values], never), ends);
 }
 
 /// t(0.99, 4) = 3.7469 would be 1.35 times t(0.975, 4): with few seeds the limit of 1.3 counts. With 12 looks and 59 degrees
@@ -105,8 +105,12 @@ fn several_looks_widen_an_interval_by_a_known_factor() {
 fn a_relative_width_refers_to_the_mean_of_the_scheme_that_is_compared_with() {
     let large = [1000.0, 1001.0, 999.0, 1000.5, 999.5];
     let small = [10.0, 12.0, 8.0, 11.0, 9.0];
-    let why = |base, width| match relative(width).decide(Of::DifferencesFrom(base), &[&large, &small], never)
-    {
+    let why = |base, width| match relative(width).decide(
+        Of::DifferencesFrom(base),
+        Kind::Difference,
+        &[&large, &small],
+        never,
+    ) {
         Decision::Ends(Ended { why, .. }) => Some(why),
         Decision::Needs(_) => None,
     };
@@ -118,14 +122,15 @@ fn a_relative_width_refers_to_the_mean_of_the_scheme_that_is_compared_with() {
 #[test]
 fn where_no_seed_changes_anything_two_are_enough() {
     let value: &[f64] = &[7.0, 7.0];
-    let ends =
-        |rule: Rule, exact: fn(u32) -> bool| rule.decide(Of::DifferencesFrom(0), &[value, value], exact);
+    let ends = |rule: Rule, exact: fn(u32) -> bool| {
+        rule.decide(Of::DifferencesFrom(0), Kind::Difference, &[value, value], exact)
+    };
     let exact = Decision::Ends(Ended { seeds: 2, why: Why::Exact });
     assert_eq!(ends(relative(0.05), |seeds| seeds == 2), exact);
     assert_eq!(ends(Rule::fixed(9, 0.95).unwrap(), |seeds| seeds == 2), exact);
     // Equal values of one figure are chance as long as other results differ.
     assert_eq!(ends(relative(0.05), never), Decision::Needs(5));
-    let one = Rule::fixed(1, 0.95).unwrap().decide(Of::Means, &[&value[..1]], |_| true);
+    let one = Rule::fixed(1, 0.95).unwrap().decide(Of::Means, Kind::Difference, &[&value[..1]], |_| true);
     assert_eq!(one, Decision::Ends(Ended { seeds: 1, why: Why::Fixed }));
 }
 
@@ -162,7 +167,7 @@ proptest! {
             (0..3).map(|_| (0..60).map(|_| 20.0 + deviation * normal(&mut random)).collect()).collect();
         let decide = |known: usize| {
             let taken: Vec<&[f64]> = schemes.iter().map(|values| &values[..known.min(60)]).collect();
-            rule.decide(Of::DifferencesFrom(1), &taken, never)
+            rule.decide(Of::DifferencesFrom(1), Kind::Difference, &taken, never)
         };
         let mut known = 0;
         let serial = loop {

@@ -3,9 +3,10 @@
 use super::digits::{align, rounded, significant, significant_count};
 use super::table::Shown;
 use super::{CPU_NS, Entry};
+use crate::effect::{self, Effect};
 use crate::error::Error;
 use crate::figures::{Figure, Figures};
-use crate::paired::Difference;
+use crate::paired::{Difference, Kind};
 
 /// Host requests acknowledged.
 const REQUESTS: &str = "requests";
@@ -158,39 +159,102 @@ impl Column {
         Shown { group, header: self.header, unit, cells }
     }
 
-    /// Shows differences in percent of the base's mean. None where there is no difference to show.
-    pub(super) fn show_differences(
-        &self,
-        group: usize,
-        found: &[Option<(f64, Difference)>],
-    ) -> Option<Shown> {
-        let percents = |(first, it): (f64, Difference)| {
-            let percent = 100.0 / first;
-            (first != 0.0).then_some((it.mean * percent, (it.margin * percent).abs(), it.is_significant))
-        };
-        let found: Vec<_> = found.iter().map(|it| it.and_then(percents)).collect();
-        let most = found.iter().flatten().map(|(mean, margin, _)| mean.abs() + margin).reduce(f64::max)?;
-        let least = if most < 10.0 { 2 } else { usize::from(most < 100.0) };
-        let (mut means, mut margins) = (Vec::new(), Vec::new());
-        for it in &found {
-            let Some((mean, margin, is_significant)) = *it else {
-                means.push("-".to_owned());
-                margins.push(String::new());
+    /// Shows the effects on this column. None where there is no effect to show.
+    ///
+    /// Ratios are in percent, or a factor; shares in points; differences in the unit of the column. The ratio of the means
+    /// follows where the interval of the typical ratio does not contain it.
+    pub(super) fn show_effects(&self, group: usize, found: &[Option<Compared>]) -> Option<Shown> {
+        let kind = Kind::of(self.of);
+        let values = found.iter().flatten().flat_map(|it| [it.first, it.other]).filter(|value| *value > 0.0);
+        let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+        values.for_each(|value| (least, most) = (least.min(value), most.max(value)));
+        let plain = self.scale.unit(least.min(most), most);
+        let effects: Vec<Option<Effect>> =
+            found.iter().map(|it| it.as_ref().map(|it| Effect::of(kind, &it.difference))).collect();
+        effects.iter().flatten().next()?;
+        let is_plain = effects.iter().flatten().all(|it| matches!(it, Effect::Plain(..)));
+        let widest = effects.iter().flatten().filter_map(|it| match *it {
+            Effect::Percent(_, low, high) => Some(low.abs().max(high.abs())),
+            Effect::Points(mean, margin) => Some(mean.abs() + margin),
+            _ => None,
+        });
+        let widest = widest.fold(0.0, f64::max);
+        let decimals = if widest < 10.0 { 2 } else { usize::from(widest < 100.0) };
+        let (mut centers, mut ends) = (Vec::new(), Vec::new());
+        for (it, effect) in found.iter().zip(&effects) {
+            let (Some(Compared { first, other, difference }), Some(effect)) = (it, effect) else {
+                centers.push("-".to_owned());
+                ends.push(String::new());
                 continue;
             };
-            // A marked difference must visibly exclude zero.
-            let is_seen = |decimals: &usize| rounded(mean.abs(), *decimals) > rounded(margin, *decimals);
-            let decimals = if is_significant { (least..=MOST_DECIMALS).find(is_seen) } else { None };
-            let decimals = decimals.unwrap_or(least);
-            let star = if is_significant { "*" } else { "" };
-            means.push(format!("{star}{mean:+.decimals$}"));
-            margins.push(format!("±{margin:.decimals$}"));
+            let (mut center, mut end) = match *effect {
+                Effect::Percent(typical, low, high) => {
+                    // A marked effect must visibly exclude zero.
+                    let is_seen =
+                        |decimals: &usize| rounded(low, *decimals) > 0.0 || rounded(high, *decimals) < 0.0;
+                    let seen = (decimals..=MOST_DECIMALS).find(is_seen).filter(|_| difference.is_significant);
+                    let decimals = seen.unwrap_or(decimals);
+                    (format!("{typical:+.decimals$}"), format!("[{low:+.decimals$}, {high:+.decimals$}]"))
+                }
+                Effect::Factor(ratio) => {
+                    let text = effect::factor(ratio);
+                    let (center, end) = text.split_once(' ').unwrap_or((&text, ""));
+                    (center.to_owned(), end.to_owned())
+                }
+                Effect::Points(mean, margin) => {
+                    (format!("{mean:+.decimals$}"), format!("±{margin:.decimals$}"))
+                }
+                Effect::Plain(mean, margin) => {
+                    let sign = if mean < 0.0 { "-" } else { "+" };
+                    let unit = if is_plain { String::new() } else { unit_behind(plain.0) };
+                    let margin = format!("±{}{unit}", significant(margin / plain.1));
+                    (format!("{sign}{}", significant((mean / plain.1).abs())), margin)
+                }
+            };
+            if difference.is_constant {
+                "same in all seeds".clone_into(&mut end);
+            }
+            if difference.ratio.is_some_and(|ratio| !difference.is_constant && !ratio.contains(other / first))
+            {
+                end += &format!(" (means {})", means(other / first, decimals));
+            }
+            if difference.is_significant {
+                center.insert_str(0, effect::STAR);
+            }
+            centers.push(center);
+            ends.push(end);
         }
-        align(&mut means);
-        align(&mut margins);
-        let width = margins.iter().map(|margin| margin.chars().count()).max().unwrap_or(0);
-        let cells = means.iter().zip(&margins).map(|(mean, margin)| format!("{mean} {margin:>width$}"));
-        Some(Shown { group, header: self.header, unit: "%", cells: cells.collect() })
+        align(&mut centers);
+        let width = ends.iter().map(|end| end.chars().count()).max().unwrap_or(0);
+        let cells = centers.iter().zip(&ends).map(|(center, end)| format!("{center} {end:<width$}"));
+        let unit = match effects.iter().flatten().next() {
+            _ if is_plain => plain.0,
+            Some(Effect::Points(..)) => "points",
+            _ => "%",
+        };
+        Some(Shown { group, header: self.header, unit, cells: cells.collect() })
+    }
+}
+
+/// The effect on a total of one row of a comparison, and the means that it is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Compared {
+    /// The mean of the first scheme, over the seeds that both have.
+    pub(super) first: f64,
+    /// The mean of the other.
+    pub(super) other: f64,
+    pub(super) difference: Difference,
+}
+
+fn unit_behind(unit: &str) -> String {
+    if unit.is_empty() { String::new() } else { format!(" {unit}") }
+}
+
+/// The ratio of two means as percent or as a factor.
+fn means(ratio: f64, decimals: usize) -> String {
+    match (0.5..=2.0).contains(&ratio) {
+        true => format!("{:+.decimals$}", (ratio - 1.0) * 100.0),
+        false => effect::of_means(ratio),
     }
 }
 

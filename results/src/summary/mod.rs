@@ -15,10 +15,10 @@ pub use digits::significant;
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::figures::{Figure, Figures};
-use crate::paired::{Difference, Pairs, Rate, differences_at, margin_at};
+use crate::paired::{Difference, Kind, Pairs, Rate, Ratio, differences_at, margin_at};
 use crate::settings::{self, Settings};
 use crate::store::FinishedRun;
-use columns::{GROUPS, SELDOM, real, requests_per_cpu_second, value};
+use columns::{Compared, GROUPS, SELDOM, real, requests_per_cpu_second, value};
 use groups::{Group, groups};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -86,8 +86,8 @@ pub struct Summary {
     columns: Vec<Shown>,
     /// The differences of each group from its base, where there are several seeds.
     differences: Vec<Shown>,
-    /// The same for programs: the group, the total, the mean of its base, the difference.
-    told: Vec<(usize, &'static str, f64, Difference)>,
+    /// The same for programs: the group, the total, the effect.
+    told: Vec<(usize, &'static str, Compared)>,
     rate: Rate,
 }
 
@@ -157,12 +157,14 @@ impl Summary {
                 }
                 columns.push(column.show(group, &means));
                 if column.ranked && !seldom {
-                    let found = compared(&groups, &entries, &values, rate);
+                    let found = compared(&groups, &entries, &values, Kind::of(column.of), rate);
                     let of_compared: Vec<_> = found.iter().map(|(_, found)| *found).collect();
-                    differing.extend(column.show_differences(group, &of_compared));
-                    told.extend(found.into_iter().filter_map(|(place, found)| {
-                        found.map(|(first, difference)| (place, column.of, first, difference))
-                    }));
+                    differing.extend(column.show_effects(group, &of_compared));
+                    told.extend(
+                        found
+                            .into_iter()
+                            .filter_map(|(place, found)| found.map(|found| (place, column.of, found))),
+                    );
                 }
             }
         }
@@ -210,7 +212,8 @@ impl Summary {
         };
         text.push('\n');
         let title = format!(
-            "Difference from {first} in % of it, mean of {count} seeds and 95 % interval{shared}; * where it excludes zero:"
+            "Typical ratio to {first} (geometric mean of {count} seeds) as a change in %, ÷ or × beyond a factor of two, and its \
+             95 % interval{shared}; * where that excludes 1:"
         );
         wrap(&title, width, &mut text);
         let labels: Vec<&str> = compared.iter().map(|(_, group)| group.label.as_str()).collect();
@@ -234,8 +237,9 @@ impl Summary {
             let of = |entry: &Entry| entry.totals.get(name).map(real).ok_or_else(|| missing(entry));
             let values: Vec<f64> = self.entries.iter().map(of).collect::<Result<_, _>>()?;
             let optional: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
-            let mut differences =
-                compared(&self.groups, &self.entries, &optional, self.rate).into_iter().peekable();
+            let mut differences = compared(&self.groups, &self.entries, &optional, Kind::of(name), self.rate)
+                .into_iter()
+                .peekable();
             for (place, group) in self.groups.iter().enumerate() {
                 let own: Vec<f64> = group.runs.values().map(|&run| values[run]).collect();
                 let difference = differences.next_if(|(of, _)| *of == place).and_then(|(_, found)| found);
@@ -249,7 +253,7 @@ impl Summary {
                         mean: own.iter().sum::<f64>() / own.len() as f64,
                         margin: margin_at(&own, self.rate, 1),
                         first: group.first.map(|first| self.groups[first].label.clone()),
-                        difference: difference.map(|(_, difference)| difference),
+                        difference: difference.map(|found| found.difference),
                     },
                 ));
             }
@@ -282,17 +286,25 @@ impl Summary {
                 "totals": totals,
             })
         };
-        let difference = |(group, total, first, it): &(usize, &str, f64, Difference)| {
+        let difference = |(group, total, found): &(usize, &str, Compared)| {
             let group = &self.groups[*group];
+            let Compared { first, other, difference: it } = found;
+            let ratio = |of: fn(&Ratio) -> f64| it.ratio.as_ref().map(of);
             json!({
                 "scheme": group.scheme,
                 "setup": group.setup.join(", "),
                 "first": group.first.map(|first| &self.groups[first].label),
                 "total": total,
+                "kind": Kind::of(total).name(),
+                "ratio": ratio(|it| it.typical),
+                "ratio_low": ratio(|it| it.low),
+                "ratio_high": ratio(|it| it.high),
+                "ratio_of_means": it.ratio.map(|_| other / first),
                 "mean_of_first": first,
                 "difference": it.mean,
                 "low": it.mean - it.margin,
                 "high": it.mean + it.margin,
+                "same_in_all_seeds": it.is_constant,
                 "significant": it.is_significant,
             })
         };
@@ -303,15 +315,16 @@ impl Summary {
     }
 }
 
-/// For each compared group, from the values of all runs: its index, and over the seeds that both have the mean of its
-/// base and the difference. None where a value is missing, and where the seeds change nothing: equal results would
+/// For each compared group, from the values of all runs: its index, and over the seeds that both have the effect and
+/// the means. None where a value is missing, and where the seeds change nothing: equal results would
 /// make every interval a point.
 fn compared(
     groups: &[Group],
     entries: &[Entry],
     values: &[Option<f64>],
+    kind: Kind,
     rate: Rate,
-) -> Vec<(usize, Option<(f64, Difference)>)> {
+) -> Vec<(usize, Option<Compared>)> {
     let varies = |mut runs: Box<dyn Iterator<Item = usize> + '_>| {
         let first = runs.next().map(|run| entries[run].results_digest);
         runs.any(|run| Some(entries[run].results_digest) != first)
@@ -328,11 +341,12 @@ fn compared(
     let places: Vec<usize> = (0..groups.len()).filter(|&place| groups[place].first.is_some()).collect();
     let pairs: Vec<Option<Pairs>> = places.iter().map(|&place| samples(&groups[place])).collect();
     let complete: Vec<&Pairs> = pairs.iter().flatten().collect();
-    let mut found = differences_at(&complete, rate).into_iter();
+    let mut found = differences_at(&complete, kind, rate).into_iter();
     let of = |pairs: &Option<Pairs>| {
         let pairs = pairs.as_ref()?;
-        let mean = pairs.iter().map(|(first, _)| first).sum::<f64>() / pairs.len() as f64;
-        found.next().flatten().map(|difference| (mean, difference))
+        let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
+        let (first, other) = (mean(|pair| pair.0), mean(|pair| pair.1));
+        found.next().flatten().map(|difference| Compared { first, other, difference })
     };
     places.into_iter().zip(pairs.iter().map(of).collect::<Vec<_>>()).collect()
 }
