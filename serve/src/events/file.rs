@@ -287,7 +287,7 @@ mod tests {
         };
         write(&old);
         assert_eq!(read(Some("a")), old[1..]);
-        assert_eq!(read(Some("b")), [&old[0], &old[3], &old[4]], "they name no array");
+        assert_eq!(read(Some("b")), [old[0].clone(), old[3].clone(), old[4].clone()], "they name no array");
         write(&new);
         assert_eq!(read(Some("b")), new);
         assert_eq!(read(None), new, "the last array has the name");
