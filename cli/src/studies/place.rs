@@ -10,6 +10,11 @@ use crate::failure::{Failure, Outcome};
 const PYTHON: &str = "STRIPEWISE_PYTHON";
 /// What the interpreter is asked for.
 const ASKED: &str = "import stripewise.cluster";
+/// Keeps the current folder out of the places of modules: the study may lie in a folder of others, which would run what is
+/// called as a module there.
+const ONLY_INSTALLED: &str = "-P";
+/// The same for the processes that the package starts.
+const ONLY_INSTALLED_BELOW: (&str, &str) = ("PYTHONSAFEPATH", "1");
 
 /// Replaces this process by the Python package's command with these arguments.
 ///
@@ -17,8 +22,15 @@ const ASKED: &str = "import stripewise.cluster";
 /// No interpreter that has the package. Does not return otherwise.
 pub(super) fn hand_over(arguments: &[String]) -> Outcome {
     let python = python()?;
-    let error = Command::new(&python).args(["-m", "stripewise.cluster", "run"]).args(arguments).exec();
+    let error = interpreter(&python).args(["-m", "stripewise.cluster", "run"]).args(arguments).exec();
     Err(Failure::failed(format!("{}: cannot start it: {error}", python.display())))
+}
+
+fn interpreter(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    let (name, value) = ONLY_INSTALLED_BELOW;
+    command.arg(ONLY_INSTALLED).env(name, value);
+    command
 }
 
 /// The first interpreter that has the package.
@@ -47,7 +59,7 @@ fn python() -> Outcome<PathBuf> {
 
 /// Why an interpreter does not have the package; none if it has.
 fn reason_against(python: &Path) -> Option<String> {
-    let mut asked = Command::new(python);
+    let mut asked = interpreter(python);
     asked.args(["-c", ASKED]).stdin(Stdio::null());
     match asked.output() {
         Err(error) => Some(error.to_string()),

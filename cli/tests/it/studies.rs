@@ -145,7 +145,7 @@ fn with_interpreters(sandbox: &Sandbox) {
         "bin/python3",
         "#!/bin/sh\necho 'Traceback:' >&2\necho \"No module named 'stripewise'\" >&2\nexit 1\n",
     );
-    write("bin/python", "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\nprintf '%s\\n' \"$@\"\nexit 3\n");
+    write("bin/python", "#!/bin/sh\n[ \"$1 $2\" = '-P -c' ] && exit 0\nprintf '%s\\n' \"$@\"\nexit 3\n");
 }
 
 #[test]
@@ -165,6 +165,7 @@ fn a_study_on_another_place_is_handed_over_to_the_python_package() {
     let (code, said, _) = on(&format!("{}:/usr/bin:/bin", bin.display()), None);
     let build = format!("--build={}", stripewise_study::version());
     let expected = [
+        "-P",
         "-m",
         "stripewise.cluster",
         "run",
@@ -186,6 +187,22 @@ fn a_study_on_another_place_is_handed_over_to_the_python_package() {
     }
     let (code, _, error) = on("/usr/bin:/bin", Some("no/such/python"));
     assert!(code == Some(2) && error.contains("no/such/python: ") && !error.contains("python3"), "{error}");
+}
+
+#[test]
+fn modules_in_the_folder_of_a_study_are_not_run() {
+    let sandbox = sandbox();
+    for module in ["stripewise", "tomllib", "json", "os", "dask"] {
+        sandbox.write(&format!("{module}.py"), "open('ran', 'w').close()\n");
+    }
+    std::fs::create_dir(sandbox.path().join("stripewise")).unwrap();
+    for module in ["__init__", "cluster"] {
+        sandbox.write(&format!("stripewise/{module}.py"), "open('ran', 'w').close()\n");
+    }
+    let mut command = sandbox.command();
+    command.env("STRIPEWISE_PYTHON", "python3").args(["study", "run", "study.toml", "--on", "local"]);
+    let output = command.output();
+    assert!(!sandbox.path().join("ran").exists(), "{output:?}");
 }
 
 #[test]
