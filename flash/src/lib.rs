@@ -18,6 +18,7 @@ mod geometry;
 mod list;
 mod map;
 mod media;
+mod memory;
 mod operations;
 mod precondition;
 mod rate;

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use stripewise_array::SchemeError;
+use stripewise_base::human;
 use stripewise_base::suggest::ConfigError;
 use stripewise_flash::SpecError;
 use stripewise_sim::{ReplayError, RunError};
@@ -107,6 +108,21 @@ pub enum Error {
         seed: u64,
         /// The reason.
         source: PolicyFailure,
+    },
+    /// A run that needs more memory than this machine has.
+    #[error(
+        "the devices and the array of this run take {} of memory, and this machine has {}: make the devices smaller, as with \
+         geometry.blocks={blocks}, or use fewer of them",
+        human::bytes(*needed_bytes),
+        human::bytes(*has_bytes)
+    )]
+    Memory {
+        /// The memory of the run.
+        needed_bytes: u64,
+        /// That of the machine.
+        has_bytes: u64,
+        /// Blocks of a plane with which the run fits.
+        blocks: u32,
     },
     /// The observer stopped the study.
     #[error("stopped")]

@@ -10,6 +10,7 @@ use stripewise_sim::{Pacing, Policies, Progress, RunConfig, Totals, capacity};
 use stripewise_trace::Source;
 
 use crate::error::Error;
+use crate::memory;
 use crate::policy::{Failures, NamedPolicy, Routines};
 use crate::setting::{self, Overlaid, Setting};
 use crate::span;
@@ -89,6 +90,7 @@ pub(crate) fn simulate(
     sink: &mut dyn Sink,
     report: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Totals, Error> {
+    memory::check(&job.config)?;
     let Some(NamedPolicy { policy, .. }) = &job.policy else {
         return Ok(stripewise_sim::run(&job.config, source, sink, report)?);
     };

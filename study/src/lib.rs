@@ -14,6 +14,7 @@ mod describe;
 mod digests;
 mod error;
 mod job;
+mod memory;
 mod missing;
 mod named;
 mod observer;

@@ -3,6 +3,7 @@
 use stripewise_sim::{Progress, Timeline};
 
 use crate::error::Error;
+use crate::memory;
 use crate::observer::Observer;
 use crate::study::Study;
 
@@ -16,6 +17,7 @@ impl Study {
         let Some(config) = self.configs().next() else {
             return Err(Error::spec("no scheme: a time line is of one run"));
         };
+        memory::check(config)?;
         let mut source = self.folded(observer)?;
         observer.began(0, &config.scheme.name);
         let all = from.saturating_add(count).max(1);

@@ -33,10 +33,19 @@ struct Levels {
     limits: [[u32; LEVELS - 1]; BINS],
 }
 
+/// Whether the state of each block is kept.
+fn is_kept(spec: &DeviceSpec) -> bool {
+    spec.ldpc.is_some() || spec.wear.is_some() || spec.age.is_some() || spec.gc.victim == Victim::Custom
+}
+
+/// Bytes of state for each block.
+pub(crate) fn block_bytes(spec: &DeviceSpec) -> u64 {
+    if is_kept(spec) { size_of::<Block>() as u64 } else { 0 }
+}
+
 impl Wear {
     pub(crate) fn new(spec: &DeviceSpec, shape: &Shape) -> Self {
-        let is_asked = spec.gc.victim == Victim::Custom;
-        let kept = spec.ldpc.is_some() || spec.wear.is_some() || spec.age.is_some() || is_asked;
+        let kept = is_kept(spec);
         let blocks = shape.planes as usize * shape.blocks_per_plane as usize;
         let levels = spec.ldpc.map(|ldpc| {
             Box::new(Levels {
