@@ -93,9 +93,10 @@ impl Coordinator {
             let file = plan.file().path.display();
             return Err(Error::Spec(format!(
                 "{file}: with its section [tune] it is a search, which needs the Python package: pip install \
-                 'stripewise[study]', then python -m stripewise.cluster run {file}"
+                 'stripewise[study]', then python -P -m stripewise.cluster run {file}"
             )));
         }
+        plan.load_policies()?;
         let known = store.load(std::slice::from_ref(&plan.file().replicate.figure))?;
         let failures = store.failures()?;
         let limit = options.limit.unwrap_or(u64::MAX);

@@ -145,7 +145,7 @@ impl Plan {
         }
         let schemes = file.specs.iter().map(|spec| {
             let settings: Vec<String> = spec.settings.iter().map(ToString::to_string).collect();
-            let policy = spec.policy.as_ref().map(|named| digest("policy", &named.policy.identity()));
+            let policy = spec.policy.as_ref().map(|named| digest("policy", &named.policy.key()));
             let policy = policy.map_or_else(String::new, |policy| format!(" {policy}"));
             format!("{} {}{policy}", digest("scheme", &spec.document.text), settings.join(","))
         });
@@ -170,6 +170,12 @@ impl Plan {
             counts,
             studies,
         })
+    }
+
+    /// Makes the policies of files in Python, whose code runs from now on: until here the files were only read.
+    pub(crate) fn load_policies(&self) -> Result<(), Error> {
+        let mut policies = self.file.specs.iter().filter_map(|spec| spec.policy.as_ref());
+        policies.try_for_each(|named| named.policy.load().map_err(Error::Spec))
     }
 
     /// The study file.

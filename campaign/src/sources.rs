@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 
 use stripewise_study::{Document, SchemeSpec, What};
 
-/// Makes the scheme of a policy in Python, of the path and the text of its file and the name of its class.
+/// Makes the scheme of a policy in Python, of the path and the text of its file and the name of its class. It runs nothing of
+/// the text: the policy does when it is loaded.
 pub type PolicyLoader = fn(&str, &str, &str) -> Result<SchemeSpec, String>;
 
 static LOADER: OnceLock<PolicyLoader> = OnceLock::new();
@@ -91,7 +92,7 @@ impl Sources {
             let load = LOADER.get().ok_or_else(|| {
                 format!(
                     "{name}: a policy in Python needs the Python package: pip install 'stripewise[study]', then \
-                     python -m stripewise.cluster run FILE"
+                     python -P -m stripewise.cluster run FILE"
                 )
             })?;
             return load(&self.path(&name), &text, class);

@@ -1,5 +1,7 @@
 //! Schemes and devices, and the built-in presets.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,7 +11,7 @@ use stripewise_trace::generate::catalog;
 use stripewise_trace::profile::builtin;
 
 use crate::errors;
-use crate::policy::PythonPolicy;
+use crate::policy::{FilePolicy, PythonPolicy};
 
 /// `value` as Python's own dictionaries, lists and numbers.
 pub(crate) fn python<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
@@ -93,16 +95,15 @@ impl Scheme {
     }
 }
 
-/// The scheme of a policy in a file of Python.
+/// The scheme of a policy in a file of Python, which is read and not run.
 pub(crate) fn policy_of_file(path: &str, text: &str, class: &str) -> Result<SchemeSpec, String> {
-    let loaded = Python::attach(|py| -> PyResult<SchemeSpec> {
-        let loaded = py.import("stripewise.policy_file")?.call_method1("load", (path, text, class))?;
-        let scheme = loaded.getattr("_inner")?.cast_into::<Scheme>()?;
-        let scheme = scheme.get();
-        let (document, settings) = (scheme.document.clone(), scheme.settings.clone());
-        Ok(SchemeSpec { document, settings, policy: scheme.policy.clone() })
+    let read = Python::attach(|py| -> PyResult<(String, Vec<String>, String)> {
+        py.import("stripewise.policy_file")?.call_method1("outline", (path, text, class))?.extract()
     });
-    loaded.map_err(|error| Python::attach(|py| error.value(py).to_string()))
+    let (scheme, axes, name) = read.map_err(|error| Python::attach(|py| error.value(py).to_string()))?;
+    let spec = SchemeSpec::parse(&scheme).map_err(|error| format!("{path}: {class}: {error}"))?;
+    let policy = FilePolicy::new([path, text, class], &spec, name.clone(), &axes)?;
+    Ok(SchemeSpec { policy: Some(NamedPolicy { name, policy: Arc::new(policy) }), ..spec })
 }
 
 /// A device: a modelled SSD.

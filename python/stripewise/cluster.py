@@ -185,7 +185,7 @@ def _slurm(name: str, table: Mapping[str, Any], security: Any) -> tuple[Any, Cal
 
 
 def _own_folder(folder: Path, name: str) -> Path:
-    """The folder, made if it is not there. The keys of a cluster are safe in it: nobody else may put files into it."""
+    """The folder, made if it is not there. The keys of a cluster are safe in it: no other user may put files into it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.stat()
     if found.st_uid != os.geteuid() or found.st_mode & 0o022:

@@ -1,7 +1,7 @@
 """Clusters on hosts that SSH reaches, and the command that runs on each host, `python -P -m stripewise.hosts`.
 
-What a host is to run, with the keys of the cluster, goes through the standard input of the command: nobody else on the host
-sees it, as arguments would be seen. The command ends when its standard input does.
+What a host is to run, with the keys of the cluster, goes through the standard input of the command: no other account of the
+host sees it, as arguments would be seen. The command ends when its standard input does.
 """
 
 from __future__ import annotations

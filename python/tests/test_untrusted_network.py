@@ -1,4 +1,4 @@
-"""A place of a study refuses whoever has not its key, and shows its pages to this machine only."""
+"""A place of a study refuses connections without its key, and shows its pages to this machine only."""
 
 import asyncio
 import os

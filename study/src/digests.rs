@@ -4,10 +4,10 @@
 //! for each trace, with the state of its files ([`Stamp`]) and its digest. As in the index of git, a digest is kept only if
 //! the files were old enough when they were read: otherwise they could be written again without a change of their times.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use stripewise_results::shared;
 use stripewise_trace::{Stamp, TraceError};
 
 use crate::error::Error;
@@ -15,7 +15,9 @@ use crate::observer::Observer;
 
 /// The age of a file at which a later write changes its times, on the file system with the coarsest clock.
 const SETTLED: Duration = Duration::from_secs(2);
-/// The form of the files.
+/// Most bytes of an entry: it names each file of a trace.
+const ENTRY_BYTES: u64 = 16 << 20;
+/// The first line of the files.
 const FORMAT: &str = "stripewise digest of a trace, form 1";
 
 /// The BLAKE3 digest of a trace, in hexadecimal. Reads the trace unless the digest of its present state is known.
@@ -60,7 +62,7 @@ fn digest(
     let settled = now.checked_sub(SETTLED).and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     let is_settled = settled.is_some_and(|settled| stamp.newest_ns() < settled.as_nanos() as i128);
     if is_settled && same_state(path, &stamp)? {
-        keep(folder, &entry, &text(&stamp, &found));
+        keep(&entry, &text(&stamp, &found));
     }
     Ok(found)
 }
@@ -76,24 +78,20 @@ fn text(stamp: &Stamp, digest: &str) -> String {
 
 /// The digest of an entry; none if there is none of this state.
 fn known(entry: &Path, stamp: &Stamp) -> Option<String> {
-    let found = fs::read_to_string(entry).ok()?;
+    let found = String::from_utf8(shared::read_own(entry, ENTRY_BYTES).ok()?).ok()?;
     let digest = found.lines().last()?;
     let is_whole = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_whole && found == text(stamp, digest)).then(|| digest.to_owned())
 }
 
 /// Writes an entry. Where that fails, the trace is read again next time.
-fn keep(folder: &Path, entry: &Path, text: &str) {
-    let partial = entry.with_extension(format!("{}.partial", std::process::id()));
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(&partial, text));
-    if written.and_then(|()| fs::rename(&partial, entry)).is_err() {
-        let _ = fs::remove_file(&partial);
-    }
+fn keep(entry: &Path, text: &str) {
+    let _ = shared::replace_own(entry, text.as_bytes());
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
+    use std::fs::{self, File};
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;

@@ -78,6 +78,20 @@ pub trait Policy: Send + Sync {
     /// Everything that decides its choices: its source, its settings.
     fn identity(&self) -> String;
 
+    /// A text that is known before the policy is, and that is another one if the policy may choose differently: plans find runs
+    /// by it.
+    fn key(&self) -> String {
+        self.identity()
+    }
+
+    /// Makes the policy, if that has not been done. Before, nothing of its code has run.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    fn load(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// What it decides.
     fn axes(&self) -> Vec<Axis>;
 

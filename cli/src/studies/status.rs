@@ -1,6 +1,7 @@
 //! `stripewise study status`, `errors` and `index`: what a store has of a study.
 
 use clap::Args as ClapArgs;
+use stripewise_base::text::Visible;
 use stripewise_campaign::{Plan, Status, index, status};
 
 use crate::compare::print_settings;
@@ -118,7 +119,9 @@ pub(crate) fn show_errors(args: &ErrorsArgs, context: &mut Context<'_>) -> Outco
         return Ok(writeln!(context.out, "no run failed")?);
     }
     for failed in failures {
-        table.row([failed.run.into(), failed.attempts.into(), failed.message.into()]);
+        // Others may write to the store: a line feed would begin a row that is none. In JSON it is escaped anyway.
+        let shown = |text: String| if args.json { text } else { Visible(text).to_string() };
+        table.row([shown(failed.run).into(), failed.attempts.into(), shown(failed.message).into()]);
     }
     table.print(context, args.json)
 }

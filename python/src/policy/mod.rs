@@ -6,6 +6,7 @@
 mod blocks;
 mod cache;
 mod chunks;
+mod file;
 mod method;
 mod queue;
 mod read;
@@ -23,6 +24,7 @@ use method::Method;
 pub(crate) use blocks::DeviceBlocks;
 pub(crate) use cache::WriteCache;
 pub(crate) use chunks::ChunkWrite;
+pub(crate) use file::FilePolicy;
 pub(crate) use queue::QueuedOperation;
 pub(crate) use read::ReadChoice;
 pub(crate) use segments::ArraySegments;
@@ -39,6 +41,15 @@ const AXES: [(&str, Axis); 7] = [
     ("hotness", Axis::Hotness),
 ];
 
+/// The axes of these names.
+fn axes_of(names: &[String]) -> Result<Vec<Axis>, String> {
+    let axis = |name: &String| {
+        let found = AXES.iter().find(|axis| axis.0 == name).map(|axis| axis.1);
+        found.ok_or_else(|| format!("no axis is called {name}"))
+    };
+    names.iter().map(axis).collect()
+}
+
 /// An object with a method for each of its axes.
 pub(crate) struct PythonPolicy {
     object: Py<PyAny>,
@@ -53,11 +64,7 @@ impl PythonPolicy {
         identity: String,
         axes: &[String],
     ) -> PyResult<NamedPolicy> {
-        let axis = |name: &String| {
-            let found = AXES.iter().find(|axis| axis.0 == name).map(|axis| axis.1);
-            found.ok_or_else(|| PyValueError::new_err(format!("no axis is called {name}")))
-        };
-        let axes = axes.iter().map(axis).collect::<PyResult<_>>()?;
+        let axes = axes_of(axes).map_err(PyValueError::new_err)?;
         Ok(NamedPolicy { name, policy: Arc::new(Self { object, axes, identity }) })
     }
 }
