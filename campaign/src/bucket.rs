@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use stripewise_results::digest::TableDigest;
-use stripewise_results::{Digest, FinishedRun, RunRecord, Store, looks, verify_file};
+use stripewise_results::{Digest, FinishedRun, RunRecord, Store, looks, shared, verify_file};
 use stripewise_study::{Remote, cache_folder};
 
 use crate::error::Error;
@@ -163,16 +163,18 @@ impl RunBucket {
     /// Writes a table of the bucket to a file.
     fn download(&self, path: &Path, digest: TableDigest, size: u64, file: &mut File) -> Result<(), Error> {
         let damaged = |found: String| Err(damage(path, found));
-        let bytes = match self.media.read(path) {
+        match self.media.copy(path, size.saturating_add(1), file) {
             Err(error) if error.is_gone() => {
                 return damaged(format!("{RUN} names this table, and it is not there"));
             }
-            read => read?,
-        };
-        if bytes.len() as u64 != size {
-            return damaged(format!("{} bytes, but {RUN} says {size}", bytes.len()));
+            copied => copied?,
         }
-        verified(file, &bytes, path, digest)
+        let found = file.metadata().map_err(Error::io(path, "see the size of the copy"))?.len();
+        if found != size {
+            let found = if found > size { "more".to_owned() } else { found.to_string() };
+            return damaged(format!("{found} bytes, but {RUN} says {size}"));
+        }
+        checked(file, path, digest)
     }
 
     /// Puts a table of a run where there is none. The size of the table that is then there.
@@ -183,13 +185,14 @@ impl RunBucket {
             // These go in parts, without the condition. Their bytes depend on the run alone; totals, which have the time
             // that a run took, are small.
             let copy = |mut file: File| {
-                let copied = File::open(&local).and_then(|mut table| io::copy(&mut table, &mut file));
+                let copied = shared::open(&local).and_then(|mut table| io::copy(&mut table, &mut file));
                 copied.map_err(Error::io(&local, "read the table"))?;
                 Ok(file)
             };
             return self.media.write(&path, Box::new(copy)).map(|()| size);
         }
-        let bytes = Bytes::from(fs::read(&local).map_err(Error::io(&local, "read the table"))?);
+        let bytes = shared::read(&local, LARGE_BYTES).map_err(Error::io(&local, "read the table"))?;
+        let bytes = Bytes::from(bytes);
         let Some(there) = self.media.create(&path, &bytes)? else { return Ok(size) };
         let mut copy = tempfile::tempfile().map_err(Error::io(&path, "make a temporary file"))?;
         match verified(&mut copy, &there, &path, digest) {
@@ -293,9 +296,14 @@ fn parse(bytes: &[u8], path: &Path, run: Digest) -> Result<RunRecord, Error> {
 
 /// Writes the table at `path` to an empty file, and checks that it is the one of this digest.
 fn verified(file: &mut File, bytes: &[u8], path: &Path, digest: TableDigest) -> Result<(), Error> {
-    let written = file.write_all(bytes).and_then(|()| file.try_clone());
-    let written = written.map_err(Error::io(path, "keep a copy of the table"))?;
-    let checked = verify_file(written, &path.display().to_string(), digest);
+    file.write_all(bytes).map_err(Error::io(path, "keep a copy of the table"))?;
+    checked(file, path, digest)
+}
+
+/// Checks that a copy of the table at `path` is the one of this digest.
+fn checked(copy: &File, path: &Path, digest: TableDigest) -> Result<(), Error> {
+    let copy = copy.try_clone().map_err(Error::io(path, "read a copy of the table"))?;
+    let checked = verify_file(copy, &path.display().to_string(), digest);
     checked.map_err(|error| StudyError::from(error).into())
 }
 

@@ -84,8 +84,8 @@ fn counted(
     let wrong = |message: &str| Error::Pack { path: pack.to_owned(), message: message.to_owned() };
     let keys = pack::text_column(table, "key").ok_or_else(|| wrong("it has not the columns of runs"))?;
     // A run that stands in two packs is taken once.
-    let mut taken = |key: Option<&str>| key.and_then(unhex).and_then(|key| wanted.remove(&key));
-    let places: Vec<Option<u32>> = keys.iter().map(&mut taken).collect();
+    let taken = |row| unhex(keys.value(row)).and_then(|key| wanted.remove(&key));
+    let places: Vec<Option<u32>> = (0..table.num_rows()).map(taken).collect();
     let (mut tables, mut at) = (Vec::new(), 0);
     for chunk in places.chunk_by(|one, other| one.is_some() == other.is_some()) {
         let cells: Vec<&Cell> = chunk.iter().flatten().map(|&cell| &cells[cell as usize]).collect();

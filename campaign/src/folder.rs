@@ -1,12 +1,13 @@
 //! A store in a folder, which several machines may share.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use stripewise_results::shared;
 
 use crate::error::Error;
 use crate::media::{Media, Moment, Partial, Write};
@@ -43,8 +44,13 @@ impl Media for Folder {
         Ok(found)
     }
 
-    fn read(&self, path: &Path) -> Result<Bytes, Error> {
-        fs::read(path).map(Bytes::from).map_err(Error::io(path, "read the file"))
+    fn read_at_most(&self, path: &Path, most: u64) -> Result<Bytes, Error> {
+        shared::read(path, most).map(Bytes::from).map_err(Error::io(path, "read the file"))
+    }
+
+    fn copy(&self, path: &Path, most: u64, to: &mut File) -> Result<(), Error> {
+        let copied = shared::open(path).and_then(|from| io::copy(&mut from.take(most), to));
+        copied.map(drop).map_err(Error::io(path, "copy the file"))
     }
 
     fn create(&self, path: &Path, bytes: &Bytes) -> Result<Option<Bytes>, Error> {

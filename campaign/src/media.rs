@@ -9,6 +9,11 @@ use bytes::Bytes;
 
 use crate::error::Error;
 
+/// Most bytes of a small file: of a failure, of the trials of a search, of what decided seeds, of the record of a run.
+pub(crate) const FILE_BYTES: u64 = 64 << 20;
+/// Most bytes of a pack: packs are joined until they have 16 MiB.
+pub(crate) const PACK_BYTES: u64 = 64 << 20;
+
 /// A file that a process has not finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
@@ -51,13 +56,21 @@ pub(crate) trait Media: Debug + Send + Sync {
     /// The files of this name in folders of `root`, in order; none if there is no folder.
     fn list_below(&self, root: &Path, name: &str) -> Result<Vec<PathBuf>, Error>;
 
-    /// The bytes of a file.
-    fn read(&self, path: &Path) -> Result<Bytes, Error>;
+    /// The bytes of a file that has at most `most`; a longer one is an error before it is in memory.
+    fn read_at_most(&self, path: &Path, most: u64) -> Result<Bytes, Error>;
+
+    /// The bytes of a small file.
+    fn read(&self, path: &Path) -> Result<Bytes, Error> {
+        self.read_at_most(path, FILE_BYTES)
+    }
 
     /// The bytes of a pack.
     fn read_pack(&self, path: &Path) -> Result<Bytes, Error> {
-        self.read(path)
+        self.read_at_most(path, PACK_BYTES)
     }
+
+    /// Writes a file of at most `most` bytes, which may be more than fit in memory, to an empty file of this machine.
+    fn copy(&self, path: &Path, most: u64, to: &mut File) -> Result<(), Error>;
 
     /// Writes a file where there is none. Other bytes that are there stay, and are returned.
     fn create(&self, path: &Path, bytes: &Bytes) -> Result<Option<Bytes>, Error>;

@@ -5,9 +5,9 @@
 //! what their bytes are; the cache may be removed at any time.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::future::Future;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,13 +22,14 @@ use object_store::{
     BackoffConfig, Error as ObjectError, ObjectMeta, ObjectStore, ObjectStoreExt as _, ObjectStoreScheme,
     PutMode, RetryConfig, WriteMultipart,
 };
+use stripewise_results::shared;
 use stripewise_study::cache_folder;
 use tokio::runtime::{Builder, Runtime};
 use url::Url;
 
 use crate::error::Error;
 use crate::folder::Folder;
-use crate::media::{Media, Moment, Write};
+use crate::media::{FILE_BYTES, Media, Moment, PACK_BYTES, Write};
 use crate::pack;
 use crate::row::hex;
 
@@ -112,8 +113,33 @@ impl Objects {
         self.wait(patiently(list)).map_err(explain(folder, "list the objects"))
     }
 
-    async fn get(&self, key: &Key) -> Result<Bytes, ObjectError> {
-        patiently(|| async { self.store.get(key).await?.bytes().await }).await
+    /// The bytes of an object that has at most `most`: its size comes before its bytes.
+    async fn get(&self, key: &Key, most: u64) -> Result<Bytes, ObjectError> {
+        patiently(|| async {
+            let found = self.store.get(key).await?;
+            if found.meta.size > most {
+                let message = format!("it has {} bytes; this kind has at most {most}", found.meta.size);
+                return Err(ObjectError::NotSupported { source: message.into() });
+            }
+            found.bytes().await
+        })
+        .await
+    }
+
+    /// Writes the first `most` bytes of an object to a file.
+    async fn download(&self, key: &Key, most: u64, to: &File) -> Result<(), UploadError> {
+        let found = self.store.get(key).await?;
+        let (mut pieces, mut left, mut to) = (found.into_stream(), most, to);
+        to.rewind()?;
+        to.set_len(0)?;
+        while left > 0 {
+            let Some(piece) = pieces.next().await else { break };
+            let piece = piece?;
+            let taken = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            to.write_all(&piece[..taken])?;
+            left -= taken as u64;
+        }
+        Ok(())
     }
 
     /// Puts an object where there is none.
@@ -126,7 +152,7 @@ impl Objects {
                 Err(ObjectError::AlreadyExists { .. }) => {}
                 Err(error) => return Err(error),
             }
-            match self.get(key).await {
+            match self.get(key, FILE_BYTES).await {
                 Ok(there) if there == *bytes => return Ok(Created::Ours),
                 Ok(there) => return Ok(Created::Other(there)),
                 // Two puts at a time refuse each other on S3, or another command has joined the pack to a larger one.
@@ -141,13 +167,13 @@ impl Objects {
     /// Reads a pack and keeps it. A pack that came with wrong bytes is read again.
     async fn fetch(&self, path: &Path) -> Result<Bytes, ObjectError> {
         let key = self.key(path);
-        let mut bytes = self.get(&key).await?;
+        let mut bytes = self.get(&key, PACK_BYTES).await?;
         for _ in 0..3 {
             if is_whole(path, &bytes) {
                 self.keep(path, &bytes);
                 break;
             }
-            bytes = self.get(&key).await?;
+            bytes = self.get(&key, PACK_BYTES).await?;
         }
         Ok(bytes)
     }
@@ -159,7 +185,7 @@ impl Objects {
     /// Keeps a pack in the cache. Where that fails, it is read from the store again next time.
     fn keep(&self, path: &Path, bytes: &Bytes) {
         if let Some(kept) = self.kept(path) {
-            let _ = Folder.replace(&kept, bytes.to_vec());
+            let _ = shared::replace_own(&kept, bytes);
         }
     }
 
@@ -194,7 +220,7 @@ enum Created {
     Other(Bytes),
 }
 
-/// Why a file was not written.
+/// Why a file was not copied.
 enum UploadError {
     Object(ObjectError),
     Read(io::Error),
@@ -265,12 +291,15 @@ impl Media for Objects {
     }
 
     fn list(&self, folder: &Path, ending: &str) -> Result<Vec<(PathBuf, u64)>, Error> {
-        let found = self.all(folder)?;
-        let file = |name: &str| {
-            let path = folder.join(name);
-            path.extension().is_some_and(|it| it == ending).then_some(path)
+        let (key, found) = (self.key(folder), self.all(folder)?);
+        let file = |object: &ObjectMeta| {
+            // The key of an object in a folder within this one has more parts, and another place than its last part says.
+            let mut parts = object.location.prefix_match(&key)?;
+            let (name, None) = (parts.next()?, parts.next()) else { return None };
+            let path = folder.join(name.as_ref());
+            path.extension().is_some_and(|it| it == ending).then_some((path, object.size))
         };
-        let named = found.iter().filter_map(|object| Some((file(object.location.filename()?)?, object.size)));
+        let named = found.iter().filter_map(file);
         let mut named: Vec<_> = named.collect();
         named.sort();
         Ok(named)
@@ -315,12 +344,28 @@ impl Media for Objects {
         Ok(found)
     }
 
-    fn read(&self, path: &Path) -> Result<Bytes, Error> {
-        self.wait(self.get(&self.key(path))).map_err(explain(path, "read the object"))
+    fn read_at_most(&self, path: &Path, most: u64) -> Result<Bytes, Error> {
+        self.wait(self.get(&self.key(path), most)).map_err(explain(path, "read the object"))
+    }
+
+    fn copy(&self, path: &Path, most: u64, to: &mut File) -> Result<(), Error> {
+        let (key, to) = (self.key(path), &*to);
+        let began = Instant::now();
+        loop {
+            match self.wait(self.download(&key, most, to)) {
+                // The file is written from its beginning again.
+                Err(UploadError::Object(error)) if may_pass(&error) && began.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+                Err(UploadError::Object(error)) => return Err(explain(path, "read the object")(error)),
+                Err(UploadError::Read(error)) => return Err(Error::io(path, "write a copy")(error)),
+                Ok(()) => return Ok(()),
+            }
+        }
     }
 
     fn read_pack(&self, path: &Path) -> Result<Bytes, Error> {
-        let kept = self.kept(path).and_then(|kept| fs::read(kept).ok());
+        let kept = self.kept(path).and_then(|kept| shared::read_own(&kept, PACK_BYTES).ok());
         if let Some(bytes) = kept.filter(|bytes| is_whole(path, bytes)) {
             return Ok(bytes.into());
         }
@@ -371,5 +416,46 @@ impl Media for Objects {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+
+    use super::*;
+
+    fn bucket(cache: Option<PathBuf>) -> Objects {
+        let runtime = Mutex::new(Builder::new_current_thread().enable_all().build().unwrap());
+        let store = Box::new(InMemory::new());
+        Objects { root: "s3://b/p".to_owned(), prefix: Key::from("p"), store, runtime, cache }
+    }
+
+    fn put(bucket: &Objects, key: &str, bytes: usize) {
+        bucket.wait(bucket.store.put(&Key::from(key), vec![7; bytes].into())).unwrap();
+    }
+
+    #[test]
+    fn keys_within_folders_of_a_folder_are_not_in_it() {
+        let bucket = bucket(None);
+        for key in ["p/runs/a.parquet", "p/runs/deep/b.parquet", "p/runs/c.txt", "p/errors/d.parquet"] {
+            put(&bucket, key, 3);
+        }
+        let found = bucket.list(Path::new("s3://b/p/runs"), "parquet").unwrap();
+        assert_eq!(found, [(PathBuf::from("s3://b/p/runs/a.parquet"), 3)]);
+    }
+
+    #[test]
+    fn objects_beyond_the_size_of_their_kind_are_refused_by_their_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let bucket = bucket(Some(folder.path().join("cache")));
+        put(&bucket, "p/errors/a.json", 100);
+        let path = Path::new("s3://b/p/errors/a.json");
+        assert_eq!(bucket.read_at_most(path, 100).unwrap().len(), 100);
+        let error = bucket.read_at_most(path, 99).unwrap_err();
+        assert!(error.to_string().contains("read the object"), "{error}");
+        let mut copy = tempfile::tempfile().unwrap();
+        bucket.copy(path, 60, &mut copy).unwrap();
+        assert_eq!(copy.metadata().unwrap().len(), 60);
     }
 }

@@ -332,7 +332,7 @@ impl StudyStore {
             }
             group.push(path);
             bytes += size;
-            if bytes >= JOINED_BYTES {
+            if bytes >= JOINED_BYTES || group.len() >= JOINED_PACKS {
                 self.join_group(&std::mem::take(&mut group))?;
                 bytes = 0;
             }
@@ -374,6 +374,8 @@ impl StudyStore {
 const SMALL_BYTES: u64 = 1 << 20;
 /// Bytes of packs that are joined to one: they are in memory at a time.
 const JOINED_BYTES: u64 = 16 << 20;
+/// Most packs that are joined to one.
+const JOINED_PACKS: usize = 256;
 
 /// Does again what needs a file that is gone: another command may join packs meanwhile, and the joined pack is in the next
 /// list.

@@ -1,6 +1,5 @@
 //! `stripewise timeline`: writes the operations of a run as a time line for Perfetto.
 
-use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use clap::Args as ClapArgs;
 use stripewise_base::human;
 use stripewise_base::units::Count;
 use stripewise_report::perfetto;
+use stripewise_results::shared;
 use stripewise_sim::Timeline;
 
 use crate::context::Context;
@@ -101,5 +101,5 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 }
 
 fn write(line: &Timeline, out: &Path) -> io::Result<()> {
-    perfetto::write(line, BufWriter::new(File::create(out)?))
+    shared::replace_by(out, |file| perfetto::write(line, BufWriter::new(file)))
 }

@@ -28,7 +28,6 @@ mod set;
 mod tables;
 mod verdict;
 
-use std::fs;
 use std::path::Path;
 
 pub use beside::{Logging, Paper, RatioLine, RatioMap};
@@ -39,7 +38,7 @@ use beside::Beside;
 use run::LoadedRun;
 use set::Set;
 use stripewise_results::paired::Rate;
-use stripewise_results::{RunInputs, settings};
+use stripewise_results::{RunInputs, settings, shared};
 
 /// A report on runs, which it shows in the order given; the first scheme is what the others are compared with.
 ///
@@ -132,7 +131,8 @@ impl Report {
     /// # Errors
     /// As [`Report::html`], and when the file cannot be written.
     pub fn write(&self, out: &Path) -> Result<(), Error> {
-        fs::write(out, self.html()?).map_err(|source| Error::Write { path: out.to_owned(), source })
+        let html = self.html()?;
+        shared::replace(out, html.as_bytes()).map_err(|source| Error::Write { path: out.to_owned(), source })
     }
 }
 

@@ -11,9 +11,12 @@ use std::path::{Path, PathBuf};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::paired::Rate;
+use crate::shared;
 
 /// The folder of the records in a directory of results.
 pub const FOLDER: &str = "until";
+/// Most bytes of a record: it has the digests of its runs.
+pub const RECORD_BYTES: u64 = 64 << 20;
 
 /// Records that the number of these runs was decided by `rate.looks` looks at a figure. The file of the record.
 ///
@@ -30,9 +33,7 @@ pub fn record(root: &Path, figure: &str, rate: Rate, runs: &BTreeSet<Digest>) ->
     fs::create_dir_all(&folder).map_err(Error::io(&folder, "make the directory"))?;
     // Equal comparisons have one file, which the last of them writes.
     let path = folder.join(format!("{}.toml", blake3::hash(text.as_bytes()).to_hex()));
-    let partial = path.with_extension(format!("{}.partial", std::process::id()));
-    fs::write(&partial, text).map_err(Error::io(&partial, "write the file"))?;
-    fs::rename(&partial, &path).map_err(Error::io(&path, "give the file its name"))?;
+    shared::replace(&path, text.as_bytes()).map_err(Error::io(&path, "write the file"))?;
     Ok(path)
 }
 
@@ -54,7 +55,7 @@ pub fn rate_of(root: &Path, runs: &BTreeSet<Digest>) -> Result<Rate, Error> {
         if path.extension().is_none_or(|ending| ending != "toml") {
             continue;
         }
-        let text = fs::read_to_string(&path).map_err(Error::io(&path, "read the file"))?;
+        let text = shared::read_text(&path, RECORD_BYTES).map_err(Error::io(&path, "read the file"))?;
         let entry: Option<toml::Table> = text.parse().ok();
         let looks = |entry: &toml::Table| u32::try_from(entry.get("looks")?.as_integer()?).ok();
         let damaged =

@@ -6,6 +6,7 @@
 
 use crate::digest::Digest;
 use crate::error::Error;
+use crate::shared;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -86,7 +87,7 @@ pub(crate) fn remove_dead(root: &Path, ours: Digest) -> Result<(), Error> {
             continue;
         }
         // A directory without a lock file is just being created or removed.
-        let Ok(lock) = File::open(path.join(LOCK)) else { continue };
+        let Ok(lock) = shared::open(&path.join(LOCK)) else { continue };
         match lock.try_lock() {
             Ok(()) => {
                 let mut of = String::new();

@@ -154,7 +154,10 @@ pub fn verify_file(file: File, table: &str, expected: TableDigest) -> Result<(),
 
 /// Runs a step of the Parquet library over a file of unknown origin. On some kinds of damage the library panics where
 /// it should return an error. A panic must not leave this crate, since Python's Arrow interface cannot pass it on.
-fn guarded<T>(step: impl FnOnce() -> T) -> Result<T, String> {
+///
+/// # Errors
+/// When the library panicked.
+pub fn guarded<T>(step: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(step)).map_err(|_| "the Parquet library gave up on it".to_owned())
 }
 

@@ -11,9 +11,10 @@ use crate::partial::{LOCK, Partial, remove_dead};
 use crate::read::{Batches, Columns};
 use crate::record::RunRecord;
 use crate::schema::Table;
+use crate::shared;
 use crate::sink::{Optional, Output, TableSink};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use stripewise_sim::tables::{
@@ -22,6 +23,8 @@ use stripewise_sim::tables::{
 
 /// The file with the inputs of the run and the digests of its results.
 const RUN: &str = "run.toml";
+/// Most bytes of that file: it has a configuration of some kilobytes.
+pub const RUN_BYTES: u64 = 4 << 20;
 
 /// A directory of results.
 #[derive(Clone, Debug)]
@@ -143,7 +146,8 @@ impl Store {
     fn commit(&self, partial: Partial, record: &RunRecord) -> Result<FinishedRun, Error> {
         let run = record.inputs().digest();
         let file = partial.path.join(RUN);
-        fs::write(&file, record.text()).map_err(Error::io(&file, "write the file"))?;
+        let written = File::create_new(&file).and_then(|mut out| out.write_all(record.text().as_bytes()));
+        written.map_err(Error::io(&file, "write the file"))?;
         sync(&file)?;
         sync(&partial.path)?;
 
@@ -290,12 +294,15 @@ impl FinishedRun {
     fn open(path: &Path, run: Digest) -> Result<Self, Error> {
         let record_path = path.join(RUN);
         let damaged = |path: &Path, found: String| Error::Damaged { path: path.to_owned(), found };
-        let text = fs::read_to_string(&record_path)
+        let text = shared::read_text(&record_path, RUN_BYTES)
             .map_err(|error| damaged(&record_path, format!("a finished run has this file, but: {error}")))?;
         let record = RunRecord::parse(&text, &record_path, run)?;
         for (digest, bytes) in record.tables() {
             let file = file_of(digest.table, path);
             match fs::metadata(&file) {
+                Ok(metadata) if !metadata.is_file() => {
+                    return Err(damaged(&file, "it is not a regular file; remove it".to_owned()));
+                }
                 Ok(metadata) if metadata.len() == *bytes => {}
                 Ok(metadata) => {
                     return Err(damaged(&file, format!("{} bytes, but {RUN} says {bytes}", metadata.len())));
@@ -345,7 +352,7 @@ impl FinishedRun {
     pub fn batches(&self, table: Table) -> Result<Option<Batches>, Error> {
         let Some(expected) = self.tables.iter().find(|digest| digest.table == table) else { return Ok(None) };
         let path = file_of(table, &self.path);
-        let file = File::open(&path).map_err(Error::io(&path, "open the file"))?;
+        let file = shared::open(&path).map_err(Error::io(&path, "open the file"))?;
         Batches::of_file(file, &path.display().to_string(), *expected).map(Some)
     }
 

@@ -13,6 +13,7 @@ use stripewise_base::human;
 use stripewise_base::units::Count;
 use stripewise_papers::{EvaluationOptions, Paper, TABLES, claims_of};
 use stripewise_report::Report;
+use stripewise_results::shared;
 use stripewise_study::{Finished, Study, StudySpec, bibliography};
 
 use crate::context::Context;
@@ -258,7 +259,8 @@ impl Args {
         let file = self.out.join(report::FILE);
         let beside = self.out.join(TABLES);
         if let Some(tables) = tables {
-            let written = std::fs::create_dir_all(&self.out).and_then(|()| std::fs::write(&beside, tables));
+            let written =
+                std::fs::create_dir_all(&self.out).and_then(|()| shared::replace(&beside, tables.as_bytes()));
             written.map_err(|error| Failure::failed(format!("{}: {error}", beside.display())))?;
         }
         if self.json {

@@ -1,10 +1,10 @@
 //! `stripewise trace info`: prints the statistics of a trace.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
+use stripewise_results::shared;
 use stripewise_trace::profile::Profile;
 use stripewise_trace::stats::{Collector, Stats};
 use stripewise_trace::{ReadReport, Source as _};
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         remarks(&read, context);
         if let Some(out) = &args.profile_out {
             let profile = Profile::from_stats(&stats, &shown(path))?;
-            fs::write(out, profile.to_toml()).map_err(|error| {
+            shared::replace(out, profile.to_toml().as_bytes()).map_err(|error| {
                 Failure::failed(format!("{}: cannot write the profile: {error}", out.display()))
             })?;
         }

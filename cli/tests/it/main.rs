@@ -43,3 +43,4 @@ mod superblocks;
 mod support;
 mod timeline;
 mod traces;
+mod untrusted_store;

@@ -1,5 +1,6 @@
 //! The systemd unit, as systemd reads it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -145,4 +146,100 @@ fn the_program_understands_the_command_of_the_unit() {
     let sandbox = Sandbox::new();
     let said = sandbox.run(&command).failure(1);
     assert!(said.contains("no array called \"pool\" is remembered"), "{said}");
+}
+
+/// The exposure that `systemd-analyze security` finds in a unit, from 0 to 10; none without systemd.
+fn exposure(name: &str) -> Option<f64> {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = std::fs::read_to_string(packaged(name)).unwrap();
+    let path = folder.path().join(name.replace('@', "@pool"));
+    std::fs::write(&path, unit.replace("/usr/bin/stripewise", env!("CARGO_BIN_EXE_stripewise"))).unwrap();
+    let mut security = Command::new("systemd-analyze");
+    let output = security.args(["security", "--offline=true", "--no-pager"]).arg(&path).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, level) = text.rsplit_once("Overall exposure level for")?;
+    level.split_once(": ")?.1.split_whitespace().next()?.parse().ok()
+}
+
+#[test]
+fn the_units_are_exposed_as_little_as_they_can_be() {
+    let Some(found) = exposure("stripewise@.service") else {
+        eprintln!("skipped: no systemd-analyze that reads units offline");
+        return;
+    };
+    assert!(found <= 2.5, "{found}");
+    let scrub = exposure("stripewise-scrub@.service").unwrap();
+    assert!(scrub <= 1.0, "{scrub}");
+}
+
+/// The system calls of sets and names, as in `SystemCallFilter=`; none without systemd.
+fn system_calls(names: &[String]) -> Option<BTreeSet<String>> {
+    let (mut calls, mut sets) = (BTreeSet::new(), Vec::new());
+    let mut sort = |name: &str, sets: &mut Vec<String>| match name.starts_with('@') {
+        true => sets.push(name.to_owned()),
+        false => _ = calls.insert(name.to_owned()),
+    };
+    names.iter().for_each(|name| sort(name, &mut sets));
+    while let Some(set) = sets.pop() {
+        let mut told = Command::new("systemd-analyze");
+        let output = told.args(["syscall-filter", "--no-pager", &set]).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok().filter(|text| !text.is_empty())?;
+        let members = text.lines().skip(1).map(str::trim).filter(|line| !line.starts_with('#'));
+        members.for_each(|name| sort(name, &mut sets));
+    }
+    Some(calls)
+}
+
+/// The nearest to a service where systemd is not the first process: the calls of a server that serves are those of the unit.
+#[test]
+fn the_system_calls_of_the_unit_suffice() {
+    let unit = std::fs::read_to_string(path()).unwrap();
+    let (denied, allowed): (Vec<String>, Vec<String>) = unit
+        .lines()
+        .filter_map(|line| line.strip_prefix("SystemCallFilter="))
+        .flat_map(|line| {
+            let is_denied = line.starts_with('~');
+            line.trim_start_matches('~').split_whitespace().map(move |name| (is_denied, name.to_owned()))
+        })
+        .fold((Vec::new(), Vec::new()), |(mut denied, mut allowed), (is_denied, name)| {
+            if is_denied {
+                denied.push(name)
+            } else {
+                allowed.push(name)
+            }
+            (denied, allowed)
+        });
+    assert!(allowed.iter().any(|name| name == "io_uring_setup"), "{allowed:?}");
+    let (Some(allowed), Some(denied)) = (system_calls(&allowed), system_calls(&denied)) else {
+        eprintln!("skipped: no systemd-analyze");
+        return;
+    };
+    if Command::new("strace").arg("-V").output().is_err() {
+        eprintln!("skipped: no strace");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.run("create pool --files pool --size 16MiB").success();
+    let log = sandbox.path().join("calls");
+    let mut serve = Command::new("strace");
+    serve.args(["-f", "-qq", "-o"]).arg(&log).arg(env!("CARGO_BIN_EXE_stripewise"));
+    let served = Served::start_by(sandbox.within(serve), &sandbox, "pool", "--metrics 127.0.0.1:0");
+    for page in 0..64 {
+        served.disk().write(page * 4096, &[7; 4096]);
+    }
+    assert_eq!(served.disk().read(0, 4096), [7; 4096]);
+    sandbox.run("status pool").success();
+    sandbox.run("scrub pool --wait").success();
+    sandbox.run("stop pool").success();
+    assert_eq!(served.wait(), 0);
+    let text = std::fs::read_to_string(log).unwrap();
+    // `PID NAME(ARGUMENTS…`; lines of signals and of calls that were resumed have other forms.
+    let call = |line: &str| Some(line.split_once(' ')?.1.trim_start().split_once('(')?.0.to_owned());
+    let is_name = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let made: BTreeSet<String> = text.lines().filter_map(call).filter(is_name).collect();
+    assert!(made.contains("openat") && made.contains("accept4"), "{made:?}");
+    // The first one is that of strace, before the filter is set.
+    let beyond = |name: &&String| !allowed.contains(*name) || denied.contains(*name);
+    let beyond: Vec<&String> = made.iter().filter(beyond).filter(|name| *name != "execve").collect();
+    assert!(beyond.is_empty(), "the unit does not allow {beyond:?}");
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use stripewise_base::prng::Prng;
 
+#[path = "../../../fuzz/src/mutate.rs"]
+mod mutate;
 #[path = "../../../fuzz/src/tables.rs"]
 mod tables;
 
@@ -24,11 +26,7 @@ fn damaged_tables_are_read_as_they_were_or_refused() {
 
 #[test]
 fn random_damage_to_tables_is_noticed_or_without_effect() {
-    // The library also reports its panics, which this test does not need.
-    std::panic::set_hook(Box::new(|panic| {
-        let is_ours = panic.location().is_some_and(|place| place.file().ends_with("tables.rs"));
-        let _ = is_ours.then(|| eprintln!("{panic}"));
-    }));
+    without_panics_of_the_library();
     let mut prng = Prng::new(26);
     for length in 0..1_000 {
         let mut bytes = vec![prng.next_u64() as u8];
@@ -36,5 +34,21 @@ fn random_damage_to_tables_is_noticed_or_without_effect() {
         bytes.extend((0..1 + length % 40).map(|_| prng.next_u64() as u8));
         tables::check(&bytes);
     }
-    drop(std::panic::take_hook());
+}
+
+/// The library also reports its panics, which these tests do not need.
+fn without_panics_of_the_library() {
+    std::panic::set_hook(Box::new(|panic| {
+        let is_of_library = panic.location().is_some_and(|place| place.file().contains("/parquet-"));
+        let _ = (!is_of_library).then(|| eprintln!("{panic}"));
+    }));
+}
+
+#[test]
+fn mutated_inputs_hold() {
+    without_panics_of_the_library();
+    mutate::run(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus"),
+        &[mutate::Target::long("tables", &tables::check)],
+    );
 }

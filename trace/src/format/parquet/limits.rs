@@ -3,7 +3,7 @@
 //! library reads them.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -27,6 +27,8 @@ pub(super) const FEW: usize = 4;
 
 /// Numbers of encodings in Parquet's definition.
 const DELTA_BYTE_ARRAY: i32 = 7;
+const PLAIN_DICTIONARY: i32 = 2;
+const RLE_DICTIONARY: i32 = 8;
 
 fn wrong(what: impl Into<String>) -> ParquetError {
     ParquetError::General(what.into())
@@ -37,9 +39,19 @@ fn wrong(what: impl Into<String>) -> ParquetError {
 /// # Errors
 /// When it declares more, or the operating system refuses.
 pub fn check_footer(file: &File) -> Result<()> {
-    let file_bytes = file.metadata()?.len();
+    footer(file.try_clone()?, file.metadata()?.len())
+}
+
+/// [`check_footer`] of a file in memory.
+///
+/// # Errors
+/// When it declares more.
+pub fn check_footer_of(bytes: &[u8]) -> Result<()> {
+    footer(Cursor::new(bytes), bytes.len() as u64)
+}
+
+fn footer(mut from: impl Read + Seek, file_bytes: u64) -> Result<()> {
     let Some(tail) = file_bytes.checked_sub(8) else { return Ok(()) };
-    let mut from = file.try_clone()?;
     from.seek(SeekFrom::Start(tail))?;
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
@@ -112,11 +124,64 @@ pub fn check_columns(file: &File, metadata: &ParquetMetaData) -> Result<()> {
     Ok(())
 }
 
+/// What the pages of a column chunk take when they are unpacked, by their headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unpacked {
+    /// All pages.
+    pub bytes: u64,
+    /// The largest dictionary.
+    pub dictionary_bytes: u64,
+    /// Whether some pages have values and others have numbers of values in the dictionary. Values of the dictionary are then
+    /// repeated for each row.
+    pub is_mixed: bool,
+}
+
+/// Checks that every column chunk of a file in memory lies within it, and that every page can be unpacked in bounded memory.
+/// What each chunk of each row group takes, in their order.
+///
+/// # Errors
+/// When one does not.
+pub fn unpacked(bytes: &[u8], metadata: &ParquetMetaData) -> Result<Vec<Vec<Unpacked>>> {
+    let chunk = |column: &ColumnChunkMetaData| {
+        let place = place(column).filter(|place| place.end <= bytes.len() as u64);
+        let place = place.ok_or_else(|| wrong("a column lies outside the file"))?;
+        let mut all = Unpacked::default();
+        let (mut values, mut numbers) = (false, false);
+        walk_pages(Cursor::new(bytes), place.start, place.end, |header, unpacked| {
+            all.bytes += unpacked;
+            if header.is_dictionary {
+                all.dictionary_bytes = all.dictionary_bytes.max(unpacked);
+            } else if [PLAIN_DICTIONARY, RLE_DICTIONARY].contains(&header.encoding) {
+                numbers = true;
+            } else {
+                values = true;
+            }
+        })?;
+        all.is_mixed = values && numbers;
+        Ok(all)
+    };
+    metadata.row_groups().iter().map(|group| group.columns().iter().map(chunk).collect()).collect()
+}
+
 /// Checks that every page of the column chunk at these bytes of `file` can be unpacked in bounded memory. Returns
 /// true when there are pages whose values are built from the values before them (`DELTA_BYTE_ARRAY`).
 pub(super) fn check_pages(file: &File, begin: u64, end: u64) -> Result<bool> {
-    let (mut at, mut builds) = (begin, false);
-    let mut from = BufReader::new(file.try_clone()?);
+    let mut builds = false;
+    walk_pages(file.try_clone()?, begin, end, |header, _| {
+        builds |= !header.is_dictionary && header.encoding == DELTA_BYTE_ARRAY;
+    })?;
+    Ok(builds)
+}
+
+/// Checks the pages, and passes each header to `each`, with the bytes that the page has unpacked.
+fn walk_pages(
+    from: impl Read + Seek,
+    begin: u64,
+    end: u64,
+    mut each: impl FnMut(&Header, u64),
+) -> Result<()> {
+    let mut at = begin;
+    let mut from = BufReader::new(from);
     from.seek(SeekFrom::Start(at))?;
     while at < end {
         let mut walker = Walker::new(&mut from, MOST_HEADER_BYTES);
@@ -137,11 +202,11 @@ pub(super) fn check_pages(file: &File, begin: u64, end: u64) -> Result<bool> {
                 "a dictionary at byte {at} promises more values than it has bytes for"
             )));
         }
-        builds |= !header.is_dictionary && header.encoding == DELTA_BYTE_ARRAY;
+        each(&header, packed.max(unpacked));
         at += walker.walked() + packed;
         from.seek_relative(i64::from(header.packed))?;
     }
-    Ok(builds)
+    Ok(())
 }
 
 /// Pages of texts. Pages that declare more lengths than values are refused.

@@ -22,7 +22,7 @@ use crate::{Kind, TraceError};
 
 /// Functions that other Parquet tables need as well: pages with checksums, and limits on unpacking.
 pub mod parquet_file {
-    pub use super::limits::{check_columns, check_footer};
+    pub use super::limits::{Unpacked, check_columns, check_footer, check_footer_of, unpacked};
     pub use super::seal::SealedPages;
 }
 
