@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: site help setup build compare test test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers deny doc dist dist-check dist-test clean
+.PHONY: site help setup build compare test test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers fuzz-short deny advisories doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -163,8 +163,20 @@ fuzz: ## Run the tests with many more cases of each property (CASES=20000)
 fuzz-readers: ## Fuzz everything that reads files, each target MINUTES=5 long (needs cargo-fuzz; docs/evidence/fuzzing.md)
 	fuzz/all.sh $(MINUTES)
 
+# How long each target of `make fuzz-short` runs.
+FUZZ_SECONDS ?= 20
+
+fuzz-short: ## Run changed inputs through everything that reads files, each target FUZZ_SECONDS=20 long, without cargo-fuzz
+	CARGO=$(CARGO) fuzz/short.sh $(FUZZ_SECONDS)
+
 deny: ## Check licences and origins of dependencies (needs cargo-deny)
 	$(CARGO) deny check bans licenses sources
+
+advisories: ## Look for known faults of dependencies (needs cargo-deny, pip-audit and a network; docs/evidence/advisories.md)
+	$(CARGO) deny check advisories
+	$(CARGO) deny --manifest-path fuzz/Cargo.toml check --config deny.toml advisories
+	pip-audit --no-deps --disable-pip --requirement python/requirements-test.txt
+	pip-audit --no-deps --disable-pip --requirement docs/requirements.txt
 
 doc: ## Build the reference of all crates: target/doc
 	$(CARGO) doc --workspace --no-deps --locked

@@ -33,6 +33,11 @@ pub fn check_control_line(bytes: &[u8]) {
 pub use crate::vhost::fuzzed::check as check_queue;
 
 #[cfg(test)]
+#[allow(unreachable_pub, reason = "it is a library elsewhere")]
+#[path = "../../fuzz/src/mutate.rs"]
+mod mutate;
+
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::Path;
@@ -59,6 +64,16 @@ mod tests {
     #[test]
     fn queues_that_fuzzing_began_with_and_found_are_answered() {
         each("virtqueue", check_queue);
+    }
+
+    #[test]
+    fn mutated_inputs_hold() {
+        let targets = [
+            mutate::Target::new("control", &check_control_line),
+            #[cfg(feature = "vhost-user")]
+            mutate::Target::new("virtqueue", &check_queue),
+        ];
+        mutate::run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus"), &targets);
     }
 
     #[test]

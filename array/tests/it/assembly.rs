@@ -9,7 +9,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 #[path = "../../../fuzz/src/assembly.rs"]
-mod images;
+pub(crate) mod images;
 
 #[test]
 fn images_that_fuzzing_changed_end_with_an_answer() {

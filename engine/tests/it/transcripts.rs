@@ -9,6 +9,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use stripewise_engine::transcript::Head;
 
+#[path = "../../../fuzz/src/mutate.rs"]
+mod mutate;
 #[path = "../../../fuzz/src/transcript.rs"]
 mod transcript;
 
@@ -91,4 +93,12 @@ fn what_fuzzing_began_with_and_found_does_no_harm() {
         println!("{}", path.display());
         check(&fs::read(path).expect("a file of the corpus"));
     }
+}
+
+#[test]
+fn mutated_inputs_hold() {
+    mutate::run(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus"),
+        &[mutate::Target::new("transcript", &check)],
+    );
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 #[path = "../../../fuzz/src/device.rs"]
 mod device;
+#[path = "../../../fuzz/src/mutate.rs"]
+mod mutate;
 
 #[test]
 fn devices_hold() {
@@ -18,4 +20,12 @@ fn devices_hold() {
         println!("{}", path.display());
         device::check(&fs::read(path).expect("a file of the corpus"));
     }
+}
+
+#[test]
+fn mutated_inputs_hold() {
+    mutate::run(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus"),
+        &[mutate::Target::new("device", &device::check)],
+    );
 }

@@ -5,6 +5,8 @@
 use std::fs;
 use std::path::Path;
 
+#[path = "../../../fuzz/src/mutate.rs"]
+mod mutate;
 #[path = "../../../fuzz/src/nbd.rs"]
 mod nbd;
 
@@ -21,4 +23,13 @@ fn either_side_holds_whatever_the_other_sends() {
             check(&fs::read(path).expect("a file of the corpus"));
         }
     }
+}
+
+#[test]
+fn mutated_inputs_hold() {
+    let targets = [
+        mutate::Target::new("nbd-server", &nbd::check_server),
+        mutate::Target::new("nbd-client", &nbd::check_client),
+    ];
+    mutate::run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus"), &targets);
 }

@@ -13,6 +13,8 @@ mod columns;
 mod detect;
 #[path = "../../../fuzz/src/info.rs"]
 mod info;
+#[path = "../../../fuzz/src/mutate.rs"]
+mod mutate;
 #[path = "../../../fuzz/src/packed.rs"]
 mod packed;
 #[cfg(feature = "parquet")]
@@ -97,4 +99,27 @@ fn profiles_hold() {
 #[test]
 fn settings_hold() {
     replay("settings", settings::check);
+}
+
+#[test]
+fn mutated_inputs_hold() {
+    use mutate::Target;
+
+    let readers: Vec<_> =
+        names().map(|name| (name, move |bytes: &[u8]| reader::check(name, bytes))).collect();
+    let reader =
+        |(name, check)| if name == "blktrace" { Target::long(name, check) } else { Target::new(name, check) };
+    let mut targets: Vec<Target<'_>> =
+        readers.iter().map(|(name, check)| reader((*name, check as _))).collect();
+    targets.extend([
+        Target::new("columns", &columns::check),
+        Target::long("detect", &detect::check),
+        Target::long("packed", &packed::check),
+        Target::long("info", &info::check),
+        Target::new("profile", &profile::check),
+        Target::new("settings", &settings::check),
+    ]);
+    #[cfg(feature = "parquet")]
+    targets.push(Target::long("parquet", &parquet::check));
+    mutate::run(&fuzz().join("corpus"), &targets);
 }

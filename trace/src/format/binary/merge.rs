@@ -124,6 +124,7 @@ impl BinaryReader {
         while batch.len() < batch.capacity() {
             let Some(Reverse((_, index))) = self.order.pop() else { break };
             let Some(head) = self.heads[index].take() else { continue };
+            self.tally.report.lines += 1;
             match head.item {
                 Item::Remap { record, from } => {
                     self.tally.report.other_lines += 1;

@@ -50,10 +50,13 @@ impl Stream {
             match self.records.record(&mut self.bytes)? {
                 Ok(item) => {
                     self.count += 1;
-                    tally.report.lines += 1;
                     match item {
+                        // It counts when it is merged: reading may end before, by an error in another one.
                         Some(item) => return Ok(Some(Head { item, record: self.count, byte: at })),
-                        None => tally.report.other_lines += 1,
+                        None => {
+                            tally.report.lines += 1;
+                            tally.report.other_lines += 1;
+                        }
                     }
                 }
                 Err(Bad { expected, found }) => {
