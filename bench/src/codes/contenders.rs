@@ -44,8 +44,6 @@ pub(crate) fn all<'a>(row: &mut CodeRow, task: Task, isal: Option<&'a Isal>) -> 
         all.extend(of_isal(isal, shape, task)?);
     }
     all.extend(of_simd_crate(row, task)?);
-    #[cfg(feature = "reed-solomon-erasure")]
-    all.extend(crate::erasure::contender(shape, task)?);
     all.push(memcpy());
     Ok(all)
 }

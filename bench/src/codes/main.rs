@@ -4,8 +4,6 @@
 #![deny(unsafe_code)]
 
 mod contenders;
-#[cfg(feature = "reed-solomon-erasure")]
-mod erasure;
 mod isal;
 mod row;
 
