@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -64,7 +64,8 @@ impl AsFd for Answers {
 #[derive(Debug)]
 struct Task {
     tag: u64,
-    file: RawFd,
+    /// Held, as another file gets the number of one that is closed.
+    file: Arc<OwnedFd>,
     action: Action,
     offset: u64,
     pieces: Vec<Piece>,
@@ -89,12 +90,14 @@ struct Shared {
 pub(super) struct Crew {
     shared: Arc<Shared>,
     answers: Arc<Answers>,
+    file: Arc<OwnedFd>,
     threads: usize,
 }
 
 impl Crew {
-    pub(super) fn new(answers: Arc<Answers>) -> Self {
-        Self { shared: Arc::default(), answers, threads: 0 }
+    /// Threads for a file, by a descriptor of their own.
+    pub(super) fn new(answers: Arc<Answers>, file: OwnedFd) -> Self {
+        Self { shared: Arc::default(), answers, file: Arc::new(file), threads: 0 }
     }
 
     /// Queues a task on the memory of `pieces`, in order, at `offset` of the file. Its answer will have `tag`.
@@ -103,12 +106,11 @@ impl Crew {
     /// When no thread exists and the system starts none.
     ///
     /// # Safety
-    /// The file stays open until the answer has come. The memory of `pieces` stays in place until then; no other code
-    /// writes to it, nor reads memory that the task fills.
+    /// The memory of `pieces` stays in place until the answer has come; until then no other code writes to it, nor reads
+    /// memory that the task fills.
     pub(super) unsafe fn push(
         &mut self,
         tag: u64,
-        file: BorrowedFd<'_>,
         action: Action,
         offset: u64,
         pieces: &[Piece],
@@ -123,7 +125,8 @@ impl Crew {
                 Err(_) => {}
             }
         }
-        queue.tasks.push_back(Task { tag, file: file.as_raw_fd(), action, offset, pieces: pieces.to_vec() });
+        let file = self.file.clone();
+        queue.tasks.push_back(Task { tag, file, action, offset, pieces: pieces.to_vec() });
         drop(queue);
         self.shared.news.notify_one();
         Ok(())
@@ -137,6 +140,12 @@ impl Crew {
         self.threads = THREADS;
     }
 
+    /// Allows threads again.
+    #[cfg(test)]
+    pub(super) fn unhold(&mut self) {
+        self.threads = 0;
+    }
+
     /// Cancels the tasks that no thread has begun: their answers report that.
     pub(super) fn cancel(&mut self) {
         let tasks = std::mem::take(&mut locked(&self.shared.queue).tasks);
@@ -147,7 +156,7 @@ impl Crew {
 impl Drop for Crew {
     fn drop(&mut self) {
         let mut queue = locked(&self.shared.queue);
-        // The file is closed next, and another file may get its number.
+        // The member may be used by another program next.
         queue.tasks.clear();
         queue.is_over = true;
         drop(queue);
@@ -171,18 +180,22 @@ fn work(shared: &Shared, answers: &Answers) {
                 queue.idle -= 1;
             }
         };
-        answers.put(task.tag, carry_out(&task));
+        let (tag, answer) = (task.tag, carry_out(&task));
+        // Before the answer is known: a new open of the file may follow then, which its lock must not prevent.
+        drop(task);
+        answers.put(tag, answer);
     }
 }
 
 /// Executes a task. Returns bytes, or a negative error number.
 fn carry_out(task: &Task) -> i32 {
-    let Task { file, action, offset, ref pieces, .. } = *task;
+    let Task { action, offset, ref pieces, .. } = *task;
+    let file = task.file.as_raw_fd();
     let vector = pieces.as_ptr().cast::<libc::iovec>();
     let (count, at) = (pieces.len() as i32, offset as i64);
     loop {
-        // SAFETY: the code that pushed the task guarantees that the file is open, and that the memory of the pieces
-        // exists and is not used otherwise until the answer has come. A piece has the layout of the system's `iovec`,
+        // SAFETY: the task holds the file. The code that pushed it guarantees that the memory of the pieces exists and is
+        // not used otherwise until the answer has come. A piece has the layout of the system's `iovec`,
         // and the list lives here.
         let done = unsafe {
             match action {

@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -27,7 +28,7 @@ use crate::backend::{Backend, BackendCompletion, Pages};
 use crate::discards::{Cut, Discards, Trims};
 use crate::files::MemberFile;
 use crate::handle::Kind;
-use crew::Crew;
+use crew::{Answers, Crew};
 use kernel::{Action, Issue, Kernel, Target};
 use runs::{Runs, Started};
 
@@ -69,6 +70,17 @@ struct Open {
     /// How it handles trims, as far as is known.
     discards: Discards,
     is_wanted: bool,
+}
+
+impl Open {
+    /// The threads of the file, with a descriptor of their own.
+    fn crew(&mut self, answers: impl FnOnce() -> Arc<Answers>) -> io::Result<&mut Crew> {
+        let crew = match self.crew.take() {
+            Some(crew) => crew,
+            None => Crew::new(answers(), self.file.as_fd().try_clone_to_owned()?),
+        };
+        Ok(self.crew.insert(crew))
+    }
 }
 
 /// Files and block devices behind a ring.
@@ -257,10 +269,9 @@ impl Ring {
                 Some(issue) => {
                     self.kernel.push(number.into(), open.target, action, offset, run.pieces_left(), issue)
                 }
-                None => {
-                    let crew = open.crew.get_or_insert_with(|| Crew::new(self.kernel.hear_crews()));
-                    crew.push(number.into(), open.file.as_fd(), action, offset, run.pieces_left())
-                }
+                None => open
+                    .crew(|| self.kernel.hear_crews())
+                    .and_then(|crew| crew.push(number.into(), action, offset, run.pieces_left())),
             }
         };
         if pushed.is_err() {

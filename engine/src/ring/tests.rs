@@ -407,16 +407,49 @@ fn what_no_thread_has_begun_is_not_done_after_the_end() {
     let path = folder.path().join("member");
     std::fs::write(&path, vec![1; PAGE]).unwrap();
     let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
-    let answers = std::sync::Arc::new(crew::Answers::new().unwrap());
-    let mut crew = Crew::new(answers.clone());
+    let answers = Arc::new(Answers::new().unwrap());
+    let mut crew = Crew::new(answers.clone(), file.into());
     crew.hold();
     let piece = kernel::Piece { at: ZEROS.0.as_ptr() as usize, bytes: PAGE };
-    // SAFETY: the written memory is never changed, and the file is open until the end.
-    unsafe { crew.push(7, file.as_fd(), Action::Write, 0, &[piece]) }.unwrap();
+    // SAFETY: the written memory is never changed.
+    unsafe { crew.push(7, Action::Write, 0, &[piece]) }.unwrap();
     crew.cancel();
     let mut taken = VecDeque::new();
     answers.take(&mut taken);
     assert_eq!(taken, [(7, -libc::ECANCELED)]);
     drop(crew);
     assert_eq!(std::fs::read(&path).unwrap(), vec![1; PAGE]);
+}
+
+/// Another file gets the number of one that is closed: a task that has not begun must not reach it.
+#[test]
+fn a_task_reaches_its_own_file_when_another_one_has_got_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let open = |name: &str| std::fs::File::options().read(true).write(true).open(path(name)).unwrap();
+    let ours = vec![1; PAGE];
+    std::fs::write(path("ours"), &ours).unwrap();
+    std::fs::write(path("others"), &ours).unwrap();
+    let answers = Arc::new(Answers::new().unwrap());
+    let file = open("ours");
+    let mut crew = Crew::new(answers.clone(), file.as_fd().try_clone_to_owned().unwrap());
+    crew.hold();
+    let piece = kernel::Piece { at: ZEROS.0.as_ptr() as usize, bytes: PAGE };
+    // SAFETY: the written memory is never changed.
+    unsafe { crew.push(7, Action::Write, 0, &[piece]) }.unwrap();
+    // The lowest numbers that are free, among them that of the closed file.
+    drop(file);
+    let others: Vec<_> = (0..16).map(|_| open("others")).collect();
+    crew.unhold();
+    // SAFETY: as above.
+    unsafe { crew.push(8, Action::Flush, 0, &[]) }.unwrap();
+    let (mut taken, until) = (VecDeque::new(), Instant::now() + Duration::from_secs(60));
+    while taken.len() < 2 && Instant::now() < until {
+        answers.take(&mut taken);
+        std::thread::yield_now();
+    }
+    assert_eq!(taken.len(), 2);
+    assert_eq!(std::fs::read(path("others")).unwrap(), ours);
+    assert_eq!(std::fs::read(path("ours")).unwrap(), vec![0; PAGE]);
+    drop(others);
 }
