@@ -122,3 +122,31 @@ def test_what_is_no_file_in_a_store_is_an_error_and_the_interpreter_goes_on(stud
             look()
     pack.unlink()
     assert study.status()["runs"] == 4
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """Runs in a folder that others may write to."""
+    monkeypatch.chdir(tmp_path)
+    workload = stripewise.workload("uniform:size=8KiB,write=0.5,span=16MiB", requests=200)
+    return stripewise.compare(
+        ["baseline"], workload=workload, settings={"geometry.blocks": 64}, out="shared", progress=False
+    )
+
+
+def test_a_report_is_not_written_through_a_planted_link(results, tmp_path):
+    precious, planted = tmp_path / "precious", tmp_path / "shared" / "report.html"
+    precious.write_text("precious")
+    planted.symlink_to(precious)
+    results.to_html(planted)
+    assert precious.read_text() == "precious"
+    assert not planted.is_symlink() and "<html" in planted.read_text()
+
+
+@pytest.mark.parametrize("name", ["run.toml", "totals.parquet"])
+def test_what_is_no_file_in_a_folder_of_results_is_an_error(results, tmp_path, name):
+    (run,) = (path for path in (tmp_path / "shared").iterdir() if len(path.name) == 64)
+    (run / name).unlink()
+    os.mkfifo(run / name)
+    with pytest.raises(stripewise.StripewiseError, match="not a regular file"):
+        print(stripewise.open_run(run).totals)
