@@ -10,13 +10,16 @@ use stripewise_array::{AssembleError, Media, Members, Scheme, Upgrade};
 
 use crate::disk::{Disk, DiskMember, Host, Recorder};
 
-pub(crate) const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
+pub(crate) const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\n\
+    level = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 4\nbuffer = \"stripe\"\nacknowledge = \"buffered\"\n";
 
 /// Schemes of the fixtures in place, as given to the old program, with memory that a power loss empties.
-pub(crate) const JOURNAL: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
+pub(crate) const JOURNAL: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\n\
+    level = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
     buffer_persistence = \"volatile\"\n";
-pub(crate) const BITMAP: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
+pub(crate) const BITMAP: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\n\
+    level = \"raid5\"\nchunk = \"2KiB\"\n[placement]\n\
     buffer_persistence = \"volatile\"\n[journal]\npolicy = \"intent-bitmap\"\n";
 
 /// A superblock of version 1, with what that version knows.

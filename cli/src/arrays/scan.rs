@@ -184,6 +184,9 @@ fn array_json(found: &mut [(PathBuf, Superblock)]) -> Value {
 /// The copies of an array: for each the newest update, and its members.
 fn copies_json(found: &[(PathBuf, Superblock)]) -> Vec<Value> {
     let member = |(path, block): &&(PathBuf, Superblock)| json!({ "number": block.number, "path": path.display().to_string() });
-    let copy = |copy: ServedTogether<'_>| json!({ "update": copy.update(), "members": copy.members.iter().map(member).collect::<Vec<_>>() });
+    let copy = |copy: ServedTogether<'_>| {
+        let members: Vec<Value> = copy.members.iter().map(member).collect();
+        json!({ "update": copy.update(), "members": members })
+    };
     copies(found).into_iter().map(copy).collect()
 }

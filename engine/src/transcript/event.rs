@@ -227,6 +227,11 @@ impl Event {
         matches!(self, Self::Busy | Self::Started { .. } | Self::Acknowledged { .. } | Self::GaveUp { .. })
     }
 
+    /// The number of the serving that it begins, if it says so.
+    pub(super) fn serving(&self) -> Option<u64> {
+        if let Self::Serving(serving) = *self { Some(serving) } else { None }
+    }
+
     /// The time of the event, if it has one.
     pub fn now(&self) -> Option<Nanos> {
         match *self {

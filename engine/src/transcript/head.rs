@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::{NAME_BYTES_MAX, SUPERBLOCK_MEMBERS_MAX};
@@ -15,6 +16,16 @@ const PAGE_BYTES: RangeInclusive<u32> = 512..=32 << 10;
 const OFFERED_MAX: usize = u16::MAX as usize;
 /// The longest version of a program.
 const VERSION_BYTES_MAX: usize = 64;
+
+/// Why a transcript cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+#[error("transcript `{}`: {reason}", path.display())]
+pub struct ReplayError {
+    /// The file.
+    pub path: PathBuf,
+    /// The reason.
+    pub reason: String,
+}
 
 /// The array of a transcript, and how it was assembled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

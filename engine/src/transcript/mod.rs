@@ -19,8 +19,8 @@ mod scribe;
 mod versions;
 
 pub use event::{Came, Event};
-pub use head::Head;
-pub use replay::{Difference, Replay, ReplayError, Replayed};
+pub use head::{Head, ReplayError};
+pub use replay::{Difference, Replay, Replayed};
 pub use scribe::Scribe;
 pub(crate) use scribe::WatchedMedia;
 

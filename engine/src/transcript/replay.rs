@@ -16,7 +16,7 @@ use stripewise_base::Nanos;
 
 use super::blocks::{Broken, Values};
 use super::event::{Event, InWords};
-use super::head::Head;
+use super::head::{Head, ReplayError};
 use super::versions::Versions;
 use crate::backend::{Pages, Payload};
 use crate::engine::with_own_times;
@@ -49,16 +49,6 @@ impl Read for Input {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.read(into)
     }
-}
-
-/// Why a transcript cannot be replayed.
-#[derive(Debug, thiserror::Error)]
-#[error("transcript `{}`: {reason}", path.display())]
-pub struct ReplayError {
-    /// The file.
-    pub path: PathBuf,
-    /// The reason.
-    pub reason: String,
 }
 
 /// The first point where the controller acted differently than in the transcript.
@@ -218,6 +208,12 @@ impl Script {
             self.told.took_ns = now;
         }
         Some(event)
+    }
+
+    /// Takes the number of the serving, 0 before format 3.
+    fn take_serving(&mut self) -> u64 {
+        let serving = self.peek().and_then(Event::serving);
+        serving.map_or(0, |serving| self.take().map_or(0, |_| serving))
     }
 
     /// Takes the next event, which must equal the controller's answer.
@@ -429,14 +425,7 @@ impl Stage<'_> {
 /// Replays the script to a controller. Fails with the reason, if the script has an event that no engine records.
 fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String> {
     let members = head.capabilities();
-    let serving = match script.peek() {
-        Some(&Event::Serving(serving)) => {
-            script.take();
-            serving
-        }
-        _ => 0,
-    };
-    let opening = AssemblyOptions { serving, ..head.opening(script.values.format) };
+    let opening = AssemblyOptions { serving: script.take_serving(), ..head.opening(script.values.format) };
     let mut media = ScriptedMedia { script, offered: &head.offered };
     let memory = PagePool::new(members.page_bytes);
     let opened = Array::open(&with_own_times(scheme), members, memory, &mut media, opening);

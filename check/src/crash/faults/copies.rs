@@ -37,6 +37,8 @@ pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), S
     let mut copies = Vec::new();
     for _ in 0..2 {
         let mut copy = scenario.clone();
+        // Each copy draws servings of its own.
+        copy.random = random.clone();
         let mut server = copy.begin::<S>(0, 4)?;
         let mut its = Stage { scenario: &mut copy, server, random: random.clone() };
         its.ask_load(count);
