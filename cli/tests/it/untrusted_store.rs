@@ -75,8 +75,8 @@ fn what_is_no_file_in_a_store_ends_commands_at_once() {
 
 #[test]
 fn what_is_no_file_in_a_folder_of_results_ends_commands_at_once() {
-    let sandbox = Sandbox::new();
-    sandbox.run("run --requests 200 --workload uniform:size=8KiB,span=16MiB --out shared").success();
+    let sandbox = Sandbox::with_trace();
+    sandbox.run("run --trace trace.csv --out shared").success();
     let run = fs::read_dir(sandbox.path().join("shared")).unwrap().map(|entry| entry.unwrap().file_name());
     let run = run.map(|name| name.into_string().unwrap()).find(|name| name.len() == 64).expect("a run");
     for file in ["run.toml", "totals.parquet"] {
@@ -100,8 +100,8 @@ fn what_is_no_file_in_a_folder_of_results_ends_commands_at_once() {
 
 #[test]
 fn reports_are_not_written_through_planted_links() {
-    let sandbox = Sandbox::new();
-    sandbox.run("run --requests 200 --workload uniform:size=8KiB,span=16MiB --out shared").success();
+    let sandbox = Sandbox::with_trace();
+    sandbox.run("run --trace trace.csv --out shared").success();
     let precious = sandbox.write("precious", "precious");
     let planted = sandbox.path().join("shared/report.html");
     let _ = fs::remove_file(&planted);
