@@ -100,7 +100,7 @@ fn superblock_of(scheme: &Scheme, members: &Members, geometry: &Geometry, identi
     }
 }
 
-/// The serving that the creation of an array counts as: copies that are made of it before it is served have it in common.
+/// The serving that the creation of an array counts as: copies of it from before it is served have it in common.
 pub(super) fn first_serving(array: Uuid) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = array.0;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])

@@ -1,5 +1,6 @@
 //! Minimal members that store bytes, and a host that knows what it wrote.
 
+mod background;
 mod recorder;
 
 use std::cell::{RefCell, RefMut};
@@ -7,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stripewise_array::ScrubCounts;
 use stripewise_array::format::{Copy, FailReason, Superblock, Uuid, superblock_pages};
 use stripewise_array::{
     Acknowledgement, Admission, Array, AssembleError, AssemblyOptions, At, Class, Driver, Found, HostRequest,
@@ -365,7 +365,7 @@ impl Host {
         }
     }
 
-    /// The answer of a request, if it comes within so many events: whether it succeeded.
+    /// The answer of a request, if it comes within this number of events: whether it succeeded.
     pub(crate) fn answer_within(&mut self, tag: u64, events: u32) -> Option<bool> {
         for _ in 0..events {
             if let Some(end) = self.ended(tag) {
@@ -486,7 +486,7 @@ impl Host {
         Self::open_so(self.scheme.clone(), self.members, self.world.disk.borrow().clone(), opening)
     }
 
-    /// Assembles `disk` itself, which shows what was written to it.
+    /// Assembles `disk` itself, which has the writes of the assembly.
     pub(crate) fn try_open_of(&self, disk: &mut Disk, opening: AssemblyOptions) -> Result<(), AssembleError> {
         let memory = PageMemory::new(self.members.page_bytes);
         Array::open(&self.scheme, self.members, memory, disk, opening).map(|_| ())
@@ -569,40 +569,5 @@ impl Host {
     /// Begins a checkpoint, without waiting for it.
     pub(crate) fn begin_checkpoint(&mut self) {
         self.array.checkpoint(self.now, &mut self.world);
-    }
-
-    pub(crate) fn finish_rebuild(&mut self) {
-        self.resume();
-        while self.array.rebuilding().is_some() {
-            self.array.dispatch(&mut self.world);
-            self.step();
-        }
-    }
-
-    /// Lets rebuilds and scrubs read and write this number of pages; `None`: any.
-    pub(crate) fn allow(&mut self, pages: Option<u64>) {
-        self.array.allow(self.now, pages, &mut self.world);
-    }
-
-    pub(crate) fn begin_scrub(&mut self) {
-        self.array.scrub(self.now, &mut self.world);
-    }
-
-    pub(crate) fn scrub(&mut self) -> ScrubCounts {
-        self.begin_scrub();
-        while self.array.scrub_counts().1 {
-            self.array.dispatch(&mut self.world);
-            self.step();
-        }
-        self.array.scrub_counts().0
-    }
-
-    /// Verifies superblocks, as the program that closes the array does last.
-    pub(crate) fn verify_superblocks(&mut self) {
-        self.array.verify_superblocks(self.now, &mut self.world);
-        while self.array.metadata_scrubbed().1 {
-            self.array.dispatch(&mut self.world);
-            self.step();
-        }
     }
 }
