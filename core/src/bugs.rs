@@ -27,7 +27,7 @@ pub enum Bug {
     RelocationReborn,
     /// A scrub of a log moves the stripes of bad pages, whether or not there is space for them.
     RepairTakesSpace,
-    /// A log goes on to take writes when more members are lost than parity tolerates.
+    /// A log continues to take writes when more members are lost than parity tolerates.
     BeyondParityTaken,
     /// A scrub of a log counts bad pages as repaired, and does not write them.
     RepairNotWritten,

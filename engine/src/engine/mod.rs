@@ -37,8 +37,7 @@ use edges::Edges;
 use known::Known;
 use rate::Pace;
 
-pub use options::{IoMode, Options};
-pub use outage::FailMode;
+pub use options::{FailMode, IoMode, Options};
 pub use rate::Rate;
 pub use rules::capabilities;
 pub(crate) use rules::with_own_times;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::outage::FailMode;
 use super::rate::Rate;
 use crate::clock::Timekeeping;
 use crate::plain::Order;
@@ -30,6 +29,17 @@ pub struct Options {
     pub slow: Duration,
     /// What happens to writes and flushes while more members are lost than parity tolerates.
     pub failmode: FailMode,
+}
+
+/// What happens to writes and flushes while more members are lost than parity tolerates. The names are those of the property
+/// `failmode` of ZFS pools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailMode {
+    /// They fail at once.
+    #[default]
+    Error,
+    /// They wait until members return, for this time at most.
+    Wait(Duration),
 }
 
 /// The backend that reaches files.

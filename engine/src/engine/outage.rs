@@ -1,22 +1,9 @@
 //! What happens to writes and flushes while more members are lost than parity tolerates.
 
-use std::time::Duration;
-
 use stripewise_base::Nanos;
 
-use super::Engine;
+use super::{Engine, FailMode};
 use crate::backend::Backend;
-
-/// What happens to writes and flushes while more members are lost than parity tolerates. The names are those of the property
-/// `failmode` of ZFS pools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FailMode {
-    /// They fail at once.
-    #[default]
-    Error,
-    /// They wait until members return, for this time at most.
-    Wait(Duration),
-}
 
 impl<B: Backend> Engine<B> {
     /// Changes what happens to writes and flushes, those that wait included.
