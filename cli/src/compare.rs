@@ -52,8 +52,8 @@ const EXAMPLES: &[Example] = &[
 ///
 /// Without arguments: paper 000's Baseline, BPU and Adaptive, and this project's default scheme, on a workload with the
 /// statistics of paper 000's hm_0, over the six channels of its device. Each scheme runs with several seeds. The other schemes
-/// are compared with the first one, seed by seed, by their typical ratios and 95 % intervals. A run whose results exist is not computed
-/// again. At the end, report.html in the directory of results has the figures.
+/// are compared with the first one, seed by seed, by their typical ratios and 95 % intervals. A run whose results exist is not
+/// computed again. At the end, report.html in the directory of results has the figures.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
@@ -89,8 +89,9 @@ pub(crate) struct Args {
 
     /// Add seeds until the intervals of a figure are as narrow as this share of its mean, as in p99_ns=5%
     ///
-    /// The intervals are those of the typical ratios to the first scheme; of a single scheme, that of its mean. They are looked at after --seeds seeds, then after each five more, up to 60. Because of these looks,
-    /// intervals are up to 1.3 times as wide as with a fixed number of seeds. A figure is a total of a run; `response_` and
+    /// The intervals are those of the typical ratios to the first scheme; of a single scheme, that of its mean. They are
+    /// looked at after --seeds seeds, then after each five more, up to 60. Because of these looks, intervals are up to 1.3
+    /// times as wide as with a fixed number of seeds. A figure is a total of a run; `response_` and
     /// its end may be left out.
     #[arg(long, value_name = "FIGURE=SHARE", help_heading = "Workload")]
     until: Option<Until>,

@@ -152,7 +152,8 @@ impl Set {
         changes.filter_map(|(scheme, change)| Some((scheme, ratio(change)?))).collect()
     }
 
-    /// The changes of a total from the first scheme, by the seeds that both have. None of the first scheme itself, and none where seeds are not paired or the first has zero.
+    /// The changes of a total from the first scheme, by the seeds that both have. None of the first scheme itself, and none
+    /// where seeds are not paired or the first has zero.
     pub(crate) fn changes(&self, structure: &str, workload: &str, total: &str) -> BTreeMap<&str, Change> {
         let runs = self.runs_on(structure, workload);
         let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };

@@ -291,8 +291,8 @@ fn table(place: &Place<'_>) -> String {
     }
     let seeds = place.set.seeds().map_or(String::new(), |seeds| {
         format!(
-            " Means of {seeds}; below each the typical ratio to the first scheme (geometric mean, seed by seed) as a change, with \
-             its 95 % interval (Student on the logarithms; Holm over the schemes). A change without <b>better</b> or \
+            " Means of {seeds}; below each the typical ratio to the first scheme (geometric mean, seed by seed) as a change, \
+             with its 95 % interval (Student on the logarithms; Holm over the schemes). A change without <b>better</b> or \
              <b>worse</b> is not significant."
         )
     });

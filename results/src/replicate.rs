@@ -136,8 +136,8 @@ impl Rule {
         Rate { miss: 1.0 - self.confidence, looks }
     }
 
-    /// Whether the seeds end, by the values of a figure of that kind: one slice a scheme, in the order of the seeds from the first.
-    /// Slices may differ in length. `is_exact(n)` says that n seeds gave the same results for each scheme.
+    /// Whether the seeds end, by the values of a figure of that kind: one slice a scheme, in the order of the seeds from the
+    /// first. Slices may differ in length. `is_exact(n)` says that n seeds gave the same results for each scheme.
     pub fn decide(&self, of: Of, kind: Kind, schemes: &[&[f64]], is_exact: impl Fn(u32) -> bool) -> Decision {
         let known = schemes.iter().map(|values| values.len()).min().unwrap_or(0);
         let needs = |seeds: u32| (known < seeds as usize).then_some(Decision::Needs(seeds));

@@ -57,7 +57,7 @@ impl Superblock {
         all.filter(|(number, _)| is_doubted(*number)).for_each(|(_, its)| its.is_whole = false);
     }
 
-    /// Calls all active members whole, whose content was verified. Returns whether that is news.
+    /// Calls all active members whole, whose content was verified. Returns whether that changes a member.
     pub fn verify(&mut self) -> bool {
         let is_news = self.in_doubt() != 0;
         let has_chain = self.has_chain();
