@@ -40,6 +40,10 @@ pub enum Bug {
     CopyTrusted,
     /// A member that returns in place is assumed to have missed no writes.
     ReturnBelieved,
+    /// A rebuild continues when too many members are missing, and leaves out what may return with them.
+    RebuildNotHalted,
+    /// A member counts as whole although its rebuild left something out.
+    LeftOutForgotten,
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
     /// and on pages without live content.
     StaleCharged,
@@ -419,6 +423,12 @@ impl Bug {
     ];
 
     /// Bugs of what the array says of its members. They corrupt no data.
-    pub const HEALTH: &[Self] =
-        &[Self::StaleCharged, Self::VictimCharged, Self::MismatchNotCharged, Self::CleanTooEarly];
+    pub const HEALTH: &[Self] = &[
+        Self::StaleCharged,
+        Self::VictimCharged,
+        Self::MismatchNotCharged,
+        Self::CleanTooEarly,
+        Self::RebuildNotHalted,
+        Self::LeftOutForgotten,
+    ];
 }

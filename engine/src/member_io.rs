@@ -175,8 +175,8 @@ pub(crate) struct MemberIo<B> {
     pub(crate) incidents: Incidents,
     /// Grows with each trouble of a member.
     pub(crate) trouble_count: u64,
-    /// The member that is being rebuilt: writes to it do not count as repairs.
-    pub(crate) rebuilt: Option<u16>,
+    /// The members that are being rebuilt, as a mask: writes to them do not count as repairs.
+    pub(crate) rebuilt: u64,
     /// How long an operation may take.
     pub(crate) timeout: Duration,
     fence: Fence,
@@ -232,7 +232,7 @@ impl<B: Backend> MemberIo<B> {
             incidents: Incidents::default(),
             trouble_count: 0,
             now: 0,
-            rebuilt: None,
+            rebuilt: 0,
             timeout,
             fence: Fence::default(),
             keeper: None,
@@ -381,7 +381,7 @@ impl<B: Backend> MemberIo<B> {
                     OperationKind::Flush => &mut counts.flushes,
                 } += 1;
                 self.counts.done[operation.class as usize] += 1;
-                let is_rebuilt = self.rebuilt == Some(operation.member);
+                let is_rebuilt = self.rebuilt >> operation.member & 1 != 0;
                 if operation.class == Class::Repair && operation.kind == OperationKind::Write && !is_rebuilt {
                     member.troubles.repaired();
                     self.trouble_count += 1;

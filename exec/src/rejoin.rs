@@ -42,10 +42,8 @@ pub enum RejoinError {
     /// The member is in the array already.
     #[error("member {0} is in the array; take it out first")]
     Active(u16),
-    /// Another member is being rebuilt, or lacks rows that could not be rebuilt.
-    #[error(
-        "member {0} is being rebuilt; wait for its end, or scrub after the rows that it lacks were written again"
-    )]
+    /// The member joins the array already.
+    #[error("member {0} joins the array already; wait until it is in")]
     Busy(u16),
     /// A returning member might supply exactly the missing content, and must not be discarded.
     #[error(

@@ -13,6 +13,9 @@ use stripewise_exec::Executor;
 use crate::in_place::InPlace;
 use crate::in_place::journal::{Checksums, Copying, Journal, RowsOfMember};
 
+/// The checksum in the table of parity that its member does not have: the old content does not match it.
+const UNKNOWN_CHECKSUM: u32 = 0xBAD0_5EED;
+
 /// The change that an update makes to its row: columns, one bit each.
 struct Change {
     /// Columns that get new content.
@@ -193,8 +196,7 @@ impl InPlace {
                 let mut checksum = bytes.map_or(journal.zeros, crc32c);
                 if M::CARRIES_DATA && kind == RedoKind::Missing && column >= exec.geometry.data {
                     // The new checksum of parity is unknown before its member is rebuilt.
-                    let (group, position) = exec.geometry.position_of(member.into());
-                    checksum = journal.table.get(group, page, position);
+                    checksum = UNKNOWN_CHECKSUM;
                 }
                 let begins = bytes.is_some_and(|bytes| bytes.starts_with(&REDO_MAGIC));
                 let is_masked = kind.has_image() && begins;

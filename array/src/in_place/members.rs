@@ -57,9 +57,11 @@ impl InPlace {
         if let Some(group) = self.group_beyond(returning, exec) {
             return Err(RejoinError::Beyond(group));
         }
-        let coming = roster.telling.map(|telling| telling.member).filter(|&coming| coming != NO_MEMBER);
-        if let Some(other) = coming.or(roster.members.rebuilds.first().map(|rebuild| rebuild.member)) {
-            return Err(self.halted_by(exec).map_or(RejoinError::Busy(other), RejoinError::Beyond));
+        if let Some(group) = self.halted_by(exec).filter(|_| !roster.members.rebuilds.is_empty()) {
+            return Err(RejoinError::Beyond(group));
+        }
+        if roster.coming().any(|(coming, _)| coming == member) {
+            return Err(RejoinError::Busy(member));
         }
         check_newer(&roster.members.superblock, None, how)?;
         check_twin(&roster.members.superblock, how)
@@ -76,26 +78,34 @@ impl InPlace {
     /// The group that has lost too much for superblocks to be updated or for a member to be rebuilt: the superblocks would
     /// call all failed members failed, and the array could never be assembled again, even if they returned.
     pub(crate) fn halted_by<M: Memory>(&self, exec: &Executor<M>) -> Option<u32> {
-        let telling = self.roster.as_ref()?.telling;
-        let returning = telling.filter(|telling| telling.news == News::Comes { is_returned: true });
-        self.group_beyond(returning.map(|telling| telling.member), exec)
+        let (member, is_returned) = self.roster.as_ref()?.coming().next().unwrap_or((NO_MEMBER, false));
+        self.group_beyond(is_returned.then_some(member), exec)
     }
 
     /// Lets `member`, which was checked, join the array in place.
     pub(crate) fn rejoin_in_place<M: Memory>(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
         exec.queues.reopen(member);
-        let failed = exec.failed_members();
         let Some(roster) = &mut self.roster else { return };
         roster.members.take_device(member, how);
-        let news = News::Comes { is_returned: how.is_returned() };
-        roster.telling = Some(Telling { member, news, stage: Stage::Clear, begun: 0, failed });
+        roster.joining.push_back((member, how.is_returned()));
+        if let Some((_, update)) = roster.unchanged[member as usize] {
+            // An older copy of the member has older rows.
+            let is_newest =
+                matches!(how, Rejoining::Returned { stamp: Some(stamp), .. } if stamp.update >= update);
+            roster.unchanged[member as usize].take_if(|_| !is_newest);
+        }
     }
 
     /// A member failed: it is no longer rebuilt or announced.
-    pub(crate) fn member_lost(&mut self, member: u16) {
+    pub(crate) fn member_lost<M: Memory>(&mut self, member: u16, exec: &Executor<M>) {
         let Some(roster) = &mut self.roster else { return };
-        roster.members.end_rebuild(member);
+        let was_rebuilt = roster.members.end_rebuild(member).is_some();
+        roster.halt_rebuilds(exec);
+        let unchanged = if was_rebuilt { None } else { roster.first_unchanged(member, exec) };
+        let update = roster.members.superblock.update;
+        roster.unchanged[member as usize] = unchanged.map(|row| (row, update));
         roster.telling.take_if(|telling| telling.member == member);
+        roster.joining.retain(|&(joining, _)| joining != member);
     }
 
     /// Takes the next step of recording a member event in the superblocks. Returns false if there is nothing to do now.
@@ -110,8 +120,12 @@ impl InPlace {
             return false;
         }
         let Some(telling) = roster.telling else {
-            let Some((member, news)) = roster.news() else { return false };
-            roster.telling = Some(Telling { member, news, stage: Stage::FlushData, begun: 0, failed });
+            let joining = roster.joining.pop_front();
+            let comes =
+                joining.map(|(member, is_returned)| (member, News::Comes { is_returned }, Stage::Clear));
+            let news = || roster.news().map(|(member, news)| (member, news, Stage::FlushData));
+            let Some((member, news, stage)) = comes.or_else(news) else { return false };
+            roster.telling = Some(Telling { member, news, stage, begun: 0, failed });
             return true;
         };
         if telling.stage == Stage::Clear {
@@ -234,14 +248,14 @@ impl InPlace {
             (telling.failed, telling.stage, telling.begun) = (now, stage, 0);
             return;
         }
-        if telling.news == News::Stopped {
-            (roster.telling, roster.is_stopping) = (None, false);
+        let Telling { member, news, .. } = *telling;
+        if member == NO_MEMBER {
+            roster.telling = None;
+            roster.is_stopping &= news != News::Stopped;
             return;
         }
         // The joining member itself failed: it does not join.
-        if telling.member != NO_MEMBER {
-            roster.members.record_failed(1 << telling.member, 0, |member| exec.reason_of(member));
-        }
+        roster.members.record_failed(1 << member, 0, |member| exec.reason_of(member));
         roster.telling = None;
     }
 
@@ -329,9 +343,9 @@ impl InPlace {
     /// Why the rebuild in progress is halted.
     pub(crate) fn halt<M: Memory>(&self, exec: &Executor<M>) -> Option<Halt> {
         let members = self.membership()?;
-        let is_full = members.rebuilds.iter().any(|rebuild| rebuild.part.is_halted);
+        let is_full = members.rebuilds.iter().any(|rebuild| rebuild.part.is_full);
         let unmade = is_full.then_some(Halt::Unmade(members.unrecovered));
-        self.halted_by(exec).map(Halt::Beyond).or(unmade)
+        self.halted_by(exec).or_else(|| members.halted_group(exec)).map(Halt::Beyond).or(unmade)
     }
 
     /// The members; `None` without metadata.
@@ -349,7 +363,6 @@ impl InPlace {
         let all = short(exec.rows_of_group());
         let rebuild = roster.members.rebuilds.iter().find(|rebuild| !rebuild.part.is_over());
         let rebuilt = rebuild.map(|rebuild| (rebuild.member, short(rebuild.part.rows.cursor), all));
-        let comes = roster.telling.filter(|telling| matches!(telling.news, News::Comes { .. }));
-        rebuilt.or(comes.map(|telling| (telling.member, 0, all)))
+        rebuilt.or(roster.coming().next().map(|(member, _)| (member, 0, all)))
     }
 }

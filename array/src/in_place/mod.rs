@@ -369,13 +369,13 @@ impl<M: Memory> Placement<M> for InPlace {
         self.gather_overdue(exec);
     }
 
-    fn lost(&mut self, member: u16, _exec: &mut Executor<M>) {
+    fn lost(&mut self, member: u16, exec: &mut Executor<M>) {
         // Rows on the member tolerate no other loss: the parity of none of them stays deferred.
         self.window.flushes_deferred = !self.window.is_empty();
         if let Some(log) = &mut self.log {
             log.lose(member);
         }
-        self.member_lost(member);
+        self.member_lost(member, exec);
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 //! content. Each takes the row lock of the rows that it works on.
 
 use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
 use stripewise_core::ids::NONE;
@@ -44,8 +45,12 @@ impl InPlace {
     fn rebuild_row<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
         let has_plan = exec.free_plan != NONE && exec.is_allowed() && !exec.read_only;
         let Some(roster) = &mut self.roster else { return false };
-        let mut rebuilds = roster.members.rebuilds.iter_mut();
-        let Some(rebuild) = rebuilds.find(|rebuild| rebuild.part.is_due()) else { return false };
+        let members = &roster.members;
+        let due = members.rebuilds.iter().filter(|rebuild| rebuild.part.is_due());
+        let due = due.filter(|rebuild| members.halted_by(rebuild.member, exec).is_none());
+        // What a member has, others may need.
+        let due = due.min_by_key(|rebuild| rebuild.part.unchanged).map(|rebuild| rebuild.member);
+        let Some(rebuild) = due.and_then(|member| roster.members.rebuild_of(member)) else { return false };
         let behind = rebuild.part.behind;
         if let Some(journal) = self.journal.as_mut().filter(|journal| journal.ring.has_before(behind)) {
             return journal.leave_behind(behind);
@@ -63,12 +68,13 @@ impl InPlace {
         if !has_plan || !rebuild.part.rows.has_next() {
             return false;
         }
-        let (member, page) = (rebuild.member, rebuild.part.rows.begin());
+        let (member, page, turn) = (rebuild.member, rebuild.part.rows.begin(), rebuild.part.turn);
         roster.rebuilding += 1;
         exec.spend(exec.geometry.columns);
         let (group, _) = exec.geometry.position_of(member.into());
         let plan = exec.take_plan(exec.geometry.row_of(group, page as u32), Purpose::Rebuild);
         exec.plans[plan as usize].wanted = exec.columns_on(plan, member);
+        exec.plans[plan as usize].unit = turn;
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -149,7 +155,13 @@ impl InPlace {
 
     /// Columns that the plan cannot use. If they seem to be too many, everything is read again once.
     fn tolerable_losses<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> Result<u64, TooManyLost> {
-        let lost = self.lost_columns(plan, exec);
+        let mut lost = self.lost_columns(plan, exec);
+        let Plan { purpose, wanted, lost: bad, .. } = exec.plans[plan as usize];
+        if lost.count_ones() > exec.geometry.parity() && purpose == Purpose::Rebuild && self.journal.is_some()
+        {
+            // Other members that are being rebuilt may have the content; checksums show it.
+            lost &= bad | wanted | exec.columns_on_failed(plan) | !self.stale_columns(plan, exec);
+        }
         if lost.count_ones() <= exec.geometry.parity() {
             exec.plans[plan as usize].missing = lost;
             return Ok(lost);
@@ -172,10 +184,15 @@ impl InPlace {
         let Plan { place, wanted, lost, .. } = exec.plans[plan as usize];
         let member = exec.geometry.member(place, wanted.trailing_zeros());
         let rebuilds = self.roster.iter().flat_map(|roster| &roster.members.rebuilds);
-        let is_returned = rebuilds.into_iter().any(|its| its.member == member && its.part.is_returned);
+        let rebuild = rebuilds.into_iter().find(|its| its.member == member).map(|its| &its.part);
+        let row = u64::from(place.page - exec.geometry.first_page);
+        let is_unchanged = rebuild.is_some_and(|its| row >= its.unchanged);
+        let is_returned = rebuild.is_some_and(|its| its.is_returned);
         // The checksums of its parity were not tracked while the member was absent.
         let is_known = wanted & exec.geometry.parity_columns() == 0;
-        if is_returned && is_known && self.journal.is_some() && lost & wanted == 0 {
+        let is_beyond = self.lost_columns(plan, exec).count_ones() > exec.geometry.parity();
+        let is_verified = self.journal.is_some() && (is_returned && is_known || is_beyond);
+        if (is_verified || is_unchanged) && lost & wanted == 0 {
             exec.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
             exec.plans[plan as usize].acknowledge_here();
             return Ok(());
@@ -271,7 +288,7 @@ impl InPlace {
         let Plan { purpose, row, place, gave_up, lost, dirty, wanted, unit, .. } = exec.plans[plan as usize];
         let bad = (lost & !exec.columns_on_failed(plan)) | dirty;
         let has_checksums = self.journal.is_some();
-        let repairs = !exec.read_only && !gave_up;
+        let (repairs, believes) = (!exec.read_only && !gave_up, exec.has_bug(Bug::LeftOutForgotten));
         let lost_chunks = if gave_up { self.lost_chunks_of_row(plan, exec) } else { 0 };
         let Some(roster) = &mut self.roster else { return };
         if purpose == Purpose::Scrub {
@@ -289,10 +306,14 @@ impl InPlace {
             return;
         }
         roster.rebuilding -= 1;
-        // The member may have failed since.
+        // The member may have failed since, or the rebuild was halted.
         let member = exec.geometry.member(place, wanted.trailing_zeros());
-        let Some(rebuild) = roster.members.rebuild_of(member) else { return };
+        let Some(rebuild) = roster.members.rebuild_of(member).filter(|its| its.part.turn == unit) else {
+            return;
+        };
         rebuild.met_damage |= bad & !wanted != 0;
+        // Without checksums, the rebuild does not end before it has all rows.
+        rebuild.leaves_out |= gave_up && has_checksums && !believes;
         let row = u64::from(place.page - exec.geometry.first_page);
         if gave_up && !has_checksums {
             rebuild.part.give_up(row)

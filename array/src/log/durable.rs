@@ -17,7 +17,7 @@ use stripewise_core::format::{
 };
 
 use crate::log::Log;
-use crate::membership::{self, Membership};
+use crate::membership::{self, Membership, Part};
 
 /// Number of write sequence numbers of an epoch after which a driver accepts no more changes from hosts: parts of accepted
 /// changes still need numbers.
@@ -200,6 +200,8 @@ pub(crate) struct Durable {
     /// The walk that rebuilds all members that are to be rebuilt, and its number, which its plans have too.
     pub(crate) rebuilding: Walk,
     pub(crate) turn: u32,
+    /// The members that this walk rebuilds, as a mask.
+    pub(crate) walking: u64,
     /// The content of the batches at which walks over segments are.
     pub(crate) told: [Told; Walker::ALL.len()],
     /// The free segment that is being discarded.
@@ -249,6 +251,12 @@ pub(crate) struct Segments {
     pub(crate) may_mend: bool,
 }
 
+impl Part for Segments {
+    fn is_lacking(&self) -> bool {
+        self.stage == Stage::Walks
+    }
+}
+
 /// Progress of a rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -295,6 +303,7 @@ impl Durable {
             sync: Sync::default(),
             rebuilding: Walk::default(),
             turn: 0,
+            walking: 0,
             told: Default::default(),
             discard: None,
             write_errors: vec![0; superblock.members.len()],
@@ -515,13 +524,18 @@ impl Durable {
         self.collected.iter().copied().filter(|&segment| rebuild.part.stale[segment as usize]).min()
     }
 
-    /// The number of rebuilt segments that superblocks may record.
-    pub(crate) fn rebuilt_segments(&self, rebuild: &Rebuild) -> u64 {
-        let walked = match rebuild.part.stage {
+    /// The number of segments that the walk is past, of those that the member lacks.
+    pub(crate) fn walked(&self, rebuild: &Rebuild) -> u32 {
+        match rebuild.part.stage {
+            Stage::Walks if self.walking >> rebuild.member & 1 == 0 => rebuild.noted as u32,
             Stage::Walks => self.rebuilding.segment,
             Stage::Written | Stage::Covered => self.generations.len() as u32,
-        };
-        walked.min(self.first_passed(rebuild).unwrap_or(u32::MAX)).into()
+        }
+    }
+
+    /// The number of rebuilt segments that superblocks may record.
+    pub(crate) fn rebuilt_segments(&self, rebuild: &Rebuild) -> u64 {
+        self.walked(rebuild).min(self.first_passed(rebuild).unwrap_or(u32::MAX)).into()
     }
 
     /// Whether superblocks should record the progress of a rebuild.

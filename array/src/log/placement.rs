@@ -13,7 +13,7 @@ use stripewise_exec::rejoin::{RejoinError, Rejoining};
 use stripewise_exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
 
 use crate::log::Log;
-use crate::log::durable::{Durable, Stage};
+use crate::log::durable::Durable;
 use crate::membership::Membership;
 
 impl<M: Memory> Placement<M> for Log {
@@ -221,11 +221,7 @@ impl<M: Memory> Placement<M> for Log {
     fn rebuilding(&self, _exec: &Executor<M>) -> Option<(u16, u32, u32)> {
         let durable = self.durable.as_ref()?;
         let rebuild = durable.members.rebuilds.first()?;
-        let done = match rebuild.part.stage {
-            Stage::Walks => durable.rebuilding.segment,
-            Stage::Written | Stage::Covered => self.segments.count(),
-        };
-        Some((rebuild.member, done, self.segments.count()))
+        Some((rebuild.member, durable.walked(rebuild), self.segments.count()))
     }
 
     fn scrubbed(&self) -> (ScrubCounts, bool) {

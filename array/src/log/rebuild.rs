@@ -3,6 +3,7 @@
 //! are appended meanwhile use the member like any other. Superblocks record the progress, so a loss of power does not restart
 //! the rebuild.
 
+use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::NONE;
@@ -16,25 +17,33 @@ use crate::log::addresses::NOWHERE;
 use crate::log::contents::Walker;
 use crate::log::durable::{Durable, Rebuild, Segments, Stage, Walk};
 use crate::log::{Log, Role};
-use crate::membership::Halt;
+use crate::membership::{Halt, Part};
 
 /// Number of plans of a walk that may be in progress at once.
 const PLANS_OF_WALK: u32 = 4;
 
 impl Durable {
+    /// The members that can be rebuilt now, as a mask.
+    fn due<M: Memory>(&self, exec: &Executor<M>) -> u64 {
+        let lacking = self.members.rebuilds.iter().filter(|rebuild| rebuild.part.is_lacking());
+        let due = lacking.filter(|rebuild| self.members.halted_by(rebuild.member, exec).is_none());
+        due.fold(0, |mask, rebuild| mask | 1 << rebuild.member)
+    }
+
     /// Begins to walk over the segments that any member lacks; plans of earlier walks do not count for this one.
-    fn walk_anew(&mut self) {
-        let walks = |rebuild: &&Rebuild| rebuild.part.stage == Stage::Walks;
-        let first = self.members.rebuilds.iter().filter(walks).map(|rebuild| rebuild.noted).min();
+    fn walk_anew<M: Memory>(&mut self, exec: &Executor<M>) {
+        self.walking = self.due(exec);
+        let is_walking = |rebuild: &&Rebuild| self.walking >> rebuild.member & 1 != 0;
+        let first = self.members.rebuilds.iter().filter(is_walking).map(|rebuild| rebuild.noted).min();
         self.turn = self.turn.wrapping_add(1);
         self.rebuilding = Walk { segment: first.unwrap_or(0) as u32, ..Walk::default() };
     }
 }
 
-impl Segments {
-    /// Whether the walk is to rebuild the chunks in `segment`.
-    fn lacks(&self, segment: u32) -> bool {
-        self.stage == Stage::Walks && self.stale[segment as usize]
+impl Durable {
+    /// Whether the walk is to rebuild the chunks of a member in `segment`.
+    fn lacks(&self, rebuild: &Rebuild, segment: u32) -> bool {
+        self.walking >> rebuild.member & 1 != 0 && rebuild.part.stale[segment as usize]
     }
 }
 
@@ -101,14 +110,14 @@ impl Log {
         durable.write_errors[member as usize] = 0;
         let may_mend = durable.members.unrecovered > 0;
         let part = Segments { stage: Stage::Walks, stale, may_mend };
-        durable.members.rebuilds.push(Rebuild::new(member, cursor, part));
-        durable.walk_anew();
+        durable.members.begin_rebuild(Rebuild::new(member, cursor, part));
+        durable.walk_anew(exec);
         self.review_groups(exec);
     }
 
     /// Why the rebuild in progress is halted.
-    pub(crate) fn halt<M: Memory>(&self, _exec: &Executor<M>) -> Option<Halt> {
-        None
+    pub(crate) fn halt<M: Memory>(&self, exec: &Executor<M>) -> Option<Halt> {
+        self.membership()?.halted_group(exec).map(Halt::Beyond)
     }
 
     /// Takes the next step of the rebuild. Returns false if there is nothing to do now.
@@ -122,28 +131,29 @@ impl Log {
         }
         let log = &*self;
         let durable = log.durable();
-        if durable.members.rebuilds.iter().all(|rebuild| rebuild.part.stage != Stage::Walks) {
+        if durable.walking == 0 {
             return false;
         }
         let Walk { segment, next, under_way } = durable.rebuilding;
         if segment == log.segments.count() {
-            let rebuilds = self.durable_mut().members.rebuilds.iter_mut();
-            rebuilds
-                .filter(|its| its.part.stage == Stage::Walks)
-                .for_each(|its| its.part.stage = Stage::Written);
+            let durable = self.durable_mut();
+            let walking = std::mem::take(&mut durable.walking);
+            let done = durable.members.rebuilds.iter_mut().filter(|its| walking >> its.member & 1 != 0);
+            done.for_each(|its| its.part.stage = Stage::Written);
             self.segments.try_again();
             return true;
         }
         let slots = log.segment_slots() as u32;
-        if next == slots || !durable.members.rebuilds.iter().any(|its| its.part.lacks(segment)) {
+        if next == slots || !durable.members.rebuilds.iter().any(|its| durable.lacks(its, segment)) {
             if under_way > 0 {
                 return false;
             }
             let durable = self.durable_mut();
             // A collected segment stays stale. Until a checkpoint frees it, it may have to be read again.
             let is_collected = durable.collected.contains(&segment);
-            let done = durable.members.rebuilds.iter_mut().filter(|its| its.part.lacks(segment));
-            done.for_each(|its| its.part.stale[segment as usize] = is_collected);
+            let walking = durable.walking;
+            let done = durable.members.rebuilds.iter_mut().filter(|its| walking >> its.member & 1 != 0);
+            done.for_each(|its| its.part.stale[segment as usize] &= is_collected);
             durable.rebuilding = Walk { segment: segment + 1, next: 0, under_way: 0 };
             return true;
         }
@@ -205,17 +215,23 @@ impl Log {
     /// Whether the walk over segments is to rebuild the content of `slot`.
     fn is_lacking(&self, slot: u64) -> bool {
         let (segment, member) = (self.segment_of(slot), self.member(slot).0);
-        let is_its = |its: &Rebuild| its.member == member && its.part.lacks(segment);
-        self.durable().members.rebuilds.iter().any(is_its)
+        let durable = self.durable();
+        durable.members.rebuilds.iter().any(|its| its.member == member && durable.lacks(its, segment))
     }
 
     /// Builds the steps that rebuild the member's chunks of a stripe: read the others, decode, write.
     pub(crate) fn build_rebuild<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let is_salvage = exec.plans[plan as usize].trust == Trust::Nothing;
-        let target = if is_salvage { 0 } else { exec.plans[plan as usize].wanted };
+        let mut target = if is_salvage { 0 } else { exec.plans[plan as usize].wanted };
         let bad = exec.plans[plan as usize].lost & present;
-        let lost = bad | self.slots_on_failed(plan, present, exec) | target;
+        let mut lost = bad | self.slots_on_failed(plan, present, exec) | target;
+        let mut held = 0;
+        if !is_salvage && self.is_beyond(lost, target, exec) {
+            // A member that returned may have the content, though it was not known to be durable there.
+            held = self.held_columns(plan, present & !bad, exec);
+            (lost, target) = (lost & !held, target & !held);
+        }
         if is_salvage || self.is_beyond(lost, target, exec) {
             if self.looks_again(plan, exec) {
                 return self.build_rebuild(plan, exec);
@@ -223,11 +239,24 @@ impl Log {
             return self.build_salvage(plan, lost, exec);
         }
         exec.plans[plan as usize].missing = lost;
-        let sources = self.stripe_sources(present, lost, target, exec);
+        let sources = self.stripe_sources(present, lost, target, exec) | held;
         self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
-        exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
-        self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair, exec);
+        if target != 0 {
+            exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+            self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair, exec);
+        }
         exec.plans[plan as usize].acknowledge_here();
+    }
+
+    /// The columns of `mask` on members that are being rebuilt whose content can be verified, although the segment is not yet
+    /// done.
+    fn held_columns<M: Memory>(&self, plan: u32, mask: u64, exec: &Executor<M>) -> u64 {
+        let is_held = |&column: &u32| {
+            let slot = self.homes(plan)[column as usize];
+            let is_verified = M::CARRIES_DATA && self.column(plan, column).checksum.is_some();
+            is_verified && !self.is_on_failed(slot, exec) && self.is_stale(slot)
+        };
+        columns(mask).filter(is_held).fold(0, |held, column| held | 1 << column)
     }
 
     /// Rewrites the copy of a summary in `slot` from another copy, for the rebuild of this turn.
@@ -347,7 +376,10 @@ impl Log {
         // Plans that an earlier walk began, perhaps of a member that failed since, do not count for this one.
         if durable.turn == unit && !durable.members.rebuilds.is_empty() {
             durable.rebuilding.under_way -= 1;
-            durable.members.rebuilds.iter_mut().for_each(|rebuild| rebuild.met_damage |= is_damaged);
+            for rebuild in &mut durable.members.rebuilds {
+                rebuild.met_damage |= is_damaged;
+                rebuild.leaves_out |= gave_up;
+            }
             durable.members.unrecovered += u64::from(is_unrecovered);
             if !is_stripe && gave_up && !reads_only && !durable.shaky.contains(&segment) {
                 // No other copy of the summary is left.
@@ -359,6 +391,7 @@ impl Log {
     /// Lets superblocks record the progress of the rebuild, as soon as the progress is durable; or its end.
     pub(crate) fn note_rebuild<M: Memory>(&mut self, exec: &mut Executor<M>) {
         let is_any_failed = exec.any_failed;
+        let believes = exec.has_bug(Bug::LeftOutForgotten);
         let durable = self.durable_mut();
         let mut at = 0;
         while at < durable.members.rebuilds.len() {
@@ -368,8 +401,9 @@ impl Log {
                 // Chunks that an earlier rebuild could not recover without this member can be recovered now: checksums show
                 // where it lacks content. And the rebuild only read around damaged content.
                 let mends = rebuild.met_damage || rebuild.part.may_mend && !is_any_failed;
-                let met_damage = durable.members.rebuilds.remove(at).met_damage;
-                durable.members.record_active(member, met_damage);
+                let is_missing = !rebuild.is_good() || durable.members.unrecovered > 0;
+                durable.members.rebuilds.remove(at);
+                durable.members.record_active(member, is_missing && !believes);
                 if mends {
                     durable.members.begin_scrub(Walk::default());
                 }
@@ -385,16 +419,18 @@ impl Log {
         }
     }
 
-    /// Ends the rebuild of a member that fails. Copies written to the member no longer count.
-    pub(crate) fn stop_rebuild(&mut self, member: u16) {
+    /// Ends the rebuild of a member that fails, and halts those that cannot continue without it. Copies written to the member no
+    /// longer count.
+    pub(crate) fn stop_rebuild<M: Memory>(&mut self, member: u16, exec: &Executor<M>) {
         let Some(durable) = self.durable.as_mut() else { return };
         durable.checkpoint_on &= !(1 << member);
         if let Some((_, on)) = &mut durable.commit_on {
             *on &= !(1 << member);
         }
         durable.sync.covers &= !(1 << member);
-        if durable.members.end_rebuild(member).is_some() {
-            durable.walk_anew();
+        let had = durable.members.end_rebuild(member).is_some();
+        if had || durable.due(exec) != durable.walking {
+            durable.walk_anew(exec);
         }
     }
 }

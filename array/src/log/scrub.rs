@@ -116,7 +116,7 @@ impl Log {
         let has_moved = counts.repaired + counts.obsolete > 0;
         durable.sync.is_asked |= has_moved || !durable.collected.is_empty();
         let is_verified = durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
-        if is_verified && !exec.read_only {
+        if is_verified && durable.shaky.is_empty() && !exec.read_only {
             exec.metadata.doubted = 0;
             durable.is_news |= durable.members.superblock.verify();
         }

@@ -458,7 +458,7 @@ impl Log {
 
     /// Handles the loss of a member.
     pub(crate) fn member_lost<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
-        self.stop_rebuild(member);
+        self.stop_rebuild(member, exec);
         if let Some(durable) = self.durable.as_mut() {
             durable.is_news = true;
             durable.sync.gone |= 1 << member;

@@ -4,14 +4,17 @@
 mod rebuild;
 mod scrub;
 
+use stripewise_core::bugs::Bug;
 use stripewise_core::format::{
     Copy, FailReason, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages,
 };
+use stripewise_core::memory::Memory;
+use stripewise_exec::Executor;
 use stripewise_exec::metadata_scrub::ScrubCounts;
 use stripewise_exec::rejoin::Rejoining;
 
 pub use rebuild::Halt;
-pub(crate) use rebuild::Rebuild;
+pub(crate) use rebuild::{Part, Rebuild};
 pub(crate) use scrub::Scrub;
 
 /// The members and their state. `W` is a walk of the placement over all content, `R` what its rebuilds track besides.
@@ -59,6 +62,7 @@ impl<W, R> Membership<W, R> {
         self.superblock.fail_member(member.into(), 0, reason);
         let record = &mut self.superblock.members[member as usize];
         (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);
+        record.is_whole = false;
     }
 
     /// Records how far `member` is rebuilt.
@@ -66,9 +70,9 @@ impl<W, R> Membership<W, R> {
         self.superblock.members[member as usize].cursor = cursor;
     }
 
-    /// Records that `member` is rebuilt: as whole if the rebuild met no damage, and nothing is known to be missing.
-    pub(crate) fn record_active(&mut self, member: u16, met_damage: bool) {
-        let is_whole = !met_damage && self.unrecovered == 0 && self.superblock.has_chain();
+    /// Records that `member` is rebuilt: as whole if nothing of it `is_missing`.
+    pub(crate) fn record_active(&mut self, member: u16, is_missing: bool) {
+        let is_whole = !is_missing && self.superblock.has_chain();
         self.superblock.members[member as usize].rebuilt(is_whole);
     }
 
@@ -97,7 +101,7 @@ impl<W, R> Membership<W, R> {
 
     /// Starts a scrub, now or after the current one.
     pub(crate) fn begin_scrub(&mut self, walk: W) {
-        self.scrub.begin(walk, self.superblock.update);
+        self.scrub.begin(walk, self.superblock.update, !self.rebuilds.is_empty());
     }
 
     /// The segments or rows, of `all`, that a scrub of an earlier serving had done when it was interrupted.
@@ -126,24 +130,30 @@ impl<W, R> Membership<W, R> {
     /// the chunks that the scrub found lost, `lost` chunks were known to be lost. Returns whether everything was verified, and
     /// what was damaged is repaired.
     pub(crate) fn end_scrub(&mut self, is_complete: bool, lost: u64, walk: W) -> bool {
-        let (began, is_continued) = (self.scrub.began, self.scrub.is_continued);
-        if self.scrub.end(walk, self.superblock.update) || !is_complete {
+        // What an earlier serving read may have changed since.
+        let (began, misses) = (self.scrub.began, self.scrub.is_continued || self.scrub.is_partial);
+        if self.scrub.end(walk, self.superblock.update, !self.rebuilds.is_empty()) || !is_complete {
             return false;
         }
         let counts = &mut self.scrub.counts;
         counts.lost += lost;
-        // What an earlier serving read may have changed since.
-        if counts.lost == 0 && self.rebuilds.is_empty() && !is_continued {
+        if counts.lost == 0 && !misses {
             self.unrecovered = 0;
             self.scrub.verified = began;
         }
         let counts = &self.scrub.counts;
-        !is_continued && counts.lost == 0 && counts.repaired + counts.obsolete >= counts.bad
+        !misses && counts.lost == 0 && counts.repaired + counts.obsolete >= counts.bad
     }
 
     /// The counts of the last scrub, and whether it is still in progress.
     pub(crate) fn scrubbed(&self) -> (ScrubCounts, bool) {
         (self.scrub.counts, self.scrub.walk.is_some())
+    }
+
+    /// Begins the rebuild of a member. What a scrub read before does not prove that the member is whole.
+    pub(crate) fn begin_rebuild(&mut self, rebuild: Rebuild<R>) {
+        self.scrub.is_partial = true;
+        self.rebuilds.push(rebuild);
     }
 
     /// The rebuild of `member`.
@@ -160,6 +170,28 @@ impl<W, R> Membership<W, R> {
     pub(crate) fn end_rebuild(&mut self, member: u16) -> Option<Rebuild<R>> {
         let at = self.rebuilds.iter().position(|rebuild| rebuild.member == member)?;
         Some(self.rebuilds.remove(at))
+    }
+}
+
+impl<W, R: Part> Membership<W, R> {
+    /// The group of `member`, which is being rebuilt, if its rebuild must wait: members of the group failed, and together with
+    /// those that still lack content they are more than parity tolerates. What cannot be decoded may return with them.
+    pub(crate) fn halted_by<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
+        if !exec.any_failed || exec.has_bug(Bug::RebuildNotHalted) {
+            return None;
+        }
+        let group_of = |member: u16| exec.geometry.group_of(member.into());
+        let group = group_of(member);
+        let lacking =
+            self.rebuilds.iter().filter(|its| group_of(its.member) == group && its.part.is_lacking());
+        let failed = exec.failed_of_group(group);
+        (failed > 0 && failed + lacking.count() as u32 > exec.geometry.tolerance()).then_some(group)
+    }
+
+    /// The group whose rebuild must wait, if there is one: see [`Self::halted_by`].
+    pub(crate) fn halted_group<M: Memory>(&self, exec: &Executor<M>) -> Option<u32> {
+        let lacking = self.rebuilds.iter().filter(|rebuild| rebuild.part.is_lacking());
+        lacking.filter_map(|rebuild| self.halted_by(rebuild.member, exec)).next()
     }
 }
 

@@ -28,12 +28,25 @@ pub(crate) struct Rebuild<R> {
     pub(crate) noted: u64,
     /// Whether the rebuild met bad pages: a scrub follows, which repairs as many as possible.
     pub(crate) met_damage: bool,
+    /// Whether something that the member should have could not be made: when the rebuild ends, the member is in doubt.
+    pub(crate) leaves_out: bool,
     pub(crate) part: R,
+}
+
+/// What a placement tracks of a rebuild.
+pub(crate) trait Part {
+    /// Whether the member still lacks content of stripes or rows.
+    fn is_lacking(&self) -> bool;
 }
 
 impl<R> Rebuild<R> {
     /// Begins to rebuild `member`, of which `noted` segments or rows are finished.
     pub(crate) fn new(member: u16, noted: u64, part: R) -> Self {
-        Self { member, noted, met_damage: false, part }
+        Self { member, noted, met_damage: false, leaves_out: false, part }
+    }
+
+    /// Whether the rebuild met no damage, and left nothing out.
+    pub(crate) fn is_good(&self) -> bool {
+        !self.met_damage && !self.leaves_out
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Scrub<W> {
     pub(crate) noted: u64,
     /// The update at which the last complete scrub without a loss began.
     pub(super) verified: u64,
+    /// Whether members were rebuilt during the scrub: it may have missed content of them.
+    pub(super) is_partial: bool,
     pub(crate) counts: ScrubCounts,
 }
 
@@ -26,6 +28,7 @@ impl<W> Default for Scrub<W> {
             walk: None,
             is_repeated: false,
             is_continued: false,
+            is_partial: false,
             began: 0,
             noted: 0,
             verified: 0,
@@ -35,22 +38,24 @@ impl<W> Default for Scrub<W> {
 }
 
 impl<W> Scrub<W> {
-    /// Starts a scrub with `walk`, now, at this update of the superblocks, or after the current one.
-    pub(super) fn begin(&mut self, walk: W, update: u64) {
+    /// Starts a scrub with `walk`, now, at this update of the superblocks, or after the current one;
+    /// `is_partial` if a member is being rebuilt now.
+    pub(super) fn begin(&mut self, walk: W, update: u64, is_partial: bool) {
         self.is_repeated = self.walk.is_some();
         if !self.is_repeated {
             self.walk = Some(walk);
             (self.is_continued, self.began, self.noted) = (false, update, 0);
+            self.is_partial = is_partial;
             self.counts = ScrubCounts::default();
         }
     }
 
     /// Ends the current scrub. Returns whether it starts again, with `walk`.
-    pub(super) fn end(&mut self, walk: W, update: u64) -> bool {
+    pub(super) fn end(&mut self, walk: W, update: u64, is_partial: bool) -> bool {
         (self.walk, self.noted) = (None, 0);
         let is_repeated = std::mem::take(&mut self.is_repeated);
         if is_repeated {
-            self.begin(walk, update);
+            self.begin(walk, update, is_partial);
         }
         is_repeated
     }

@@ -33,6 +33,7 @@ mod room;
 mod rounds;
 mod scheme_keys;
 mod scrub_cursor;
+mod second_member;
 mod stamps;
 mod summaries;
 mod support;

@@ -109,7 +109,12 @@ impl<B: Backend> Engine<B> {
     #[inline]
     pub(super) fn watch_edges(&mut self) {
         let rebuild = self.array.rebuilding();
-        self.member_io.rebuilt = rebuild.map(|(member, ..)| member);
+        self.member_io.rebuilt = match rebuild {
+            Some(_) => (0..self.array.members() as u16)
+                .filter(|&member| self.array.is_incomplete(member))
+                .fold(0, |mask, member| mask | 1 << member),
+            None => 0,
+        };
         if rebuild.map(|(member, ..)| member) != self.edges.rebuild || rebuild.is_some() {
             self.watch_rebuild(rebuild);
         }

@@ -1,7 +1,7 @@
 //! Members that leave the array, return to it or replace others.
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{RejoinError, Rejoining};
+use stripewise_array::{Halt, RejoinError, Rejoining};
 
 use super::Engine;
 use crate::backend::Backend;
@@ -160,7 +160,9 @@ impl<B: Backend> Engine<B> {
     /// Lets a spare replace a member that is out of service.
     pub(super) fn use_spares(&mut self) {
         let is_any_failed = || (0..self.member_io.backend.count()).any(|member| self.array.is_failed(member));
-        if self.spares.count() == 0 || self.is_read_only || !is_any_failed() {
+        // A halted rebuild needs the member that failed. With a spare in its place, what it has would be lost.
+        let is_needed = || matches!(self.array.rebuild_halted(), Some(Halt::Beyond(_)));
+        if self.spares.count() == 0 || self.is_read_only || !is_any_failed() || is_needed() {
             return;
         }
         let mut spares = std::mem::take(&mut self.spares);

@@ -1,8 +1,11 @@
 //! The members of an array in place while it serves: their records in the superblocks, the member that is being rebuilt,
 //! and walks over all rows.
 
+use std::collections::VecDeque;
+
 use super::Work;
-use crate::membership::{self, Membership};
+use crate::membership::{self, Membership, Part};
+use stripewise_core::bugs::Bug;
 use stripewise_core::format::Superblock;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
@@ -83,8 +86,12 @@ pub(crate) type Rebuild = membership::Rebuild<RowsOfMember>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RowsOfMember {
     pub(crate) rows: Rows,
+    /// The number of the walk over rows, which its plans have too.
+    pub(crate) turn: u32,
     /// Whether the member's content of a row is kept if it matches the row's checksum.
     pub(crate) is_returned: bool,
+    /// Rows from this one on were not written while the member, which returned, was away.
+    pub(crate) unchanged: u64,
     /// Records of the journal before this number are from the time when the member was away, and older than the rebuilt
     /// content. No row is rebuilt while these records might be replayed.
     pub(crate) behind: u64,
@@ -92,7 +99,7 @@ pub(crate) struct RowsOfMember {
     /// They are not read either, and superblocks record no more finished rows than the rows before the first of them.
     lost: Vec<u64>,
     /// Whether there are too many of them to continue.
-    pub(crate) is_halted: bool,
+    pub(crate) is_full: bool,
     /// The number of finished rows when the last write of the whole table of checksums began.
     pub(crate) tabling: u64,
     /// The number of finished rows when the last completed write of the table began; this member has its copies of that
@@ -155,10 +162,17 @@ pub(crate) struct Roster {
     pub(crate) plan: u32,
     pub(crate) work: Work,
     pub(crate) telling: Option<Telling>,
-    /// Whether a scrub verified everything, and superblocks do not record it yet.
-    pub(crate) is_verified: bool,
+    /// For each member that failed: the first of the rows that were not written since, if rows were already beyond parity, and
+    /// the version of the superblocks at that time.
+    pub(crate) unchanged: Vec<Option<(u64, u64)>>,
+    /// Members that are to join, and whether each is the member that was there before, in the order of their arrival.
+    pub(crate) joining: VecDeque<(u16, bool)>,
     /// Whether superblocks must record a clean stop.
     pub(crate) is_stopping: bool,
+    /// Whether a scrub verified everything, and superblocks do not record it yet.
+    pub(crate) is_verified: bool,
+    /// Number of walks over rows that rebuild a member.
+    turn: u32,
     /// Plans of rebuilding in flight, including plans for a member that has failed since.
     pub(crate) rebuilding: u32,
     /// Rows of which a part could not be read and was rewritten, and whose other parts no checksum verifies: they are read
@@ -175,10 +189,16 @@ impl Rebuild {
     }
 }
 
+impl Part for RowsOfMember {
+    fn is_lacking(&self) -> bool {
+        !self.rows.is_over() || !self.lost.is_empty()
+    }
+}
+
 impl RowsOfMember {
     /// Whether rows, or their table, are left to write.
     pub(crate) fn is_due(&self) -> bool {
-        !self.is_halted && !(self.rows.is_over() && self.has_table)
+        !self.is_full && !(self.rows.is_over() && self.has_table)
     }
 
     /// A write of the table is about to begin.
@@ -201,7 +221,7 @@ impl RowsOfMember {
     pub(crate) fn give_up(&mut self, row: u64) {
         if self.lost.len() == ROWS_LOST {
             // The row stays at or after the cursor.
-            self.is_halted = true;
+            self.is_full = true;
             return;
         }
         let at = self.lost.partition_point(|&other| other < row);
@@ -229,12 +249,15 @@ impl Roster {
     /// All members of a new array; its plan has the number `plan`.
     pub(crate) fn new(superblock: Superblock, plan: u32) -> Self {
         Self {
+            unchanged: vec![None; superblock.members.len()],
             members: Membership::new(superblock),
             plan,
             work: Work::default(),
             telling: None,
-            is_verified: false,
+            joining: VecDeque::new(),
             is_stopping: false,
+            is_verified: false,
+            turn: 0,
             rebuilding: 0,
             reread: Vec::new(),
         }
@@ -260,17 +283,20 @@ impl Roster {
         if self.members.rebuilds.is_empty() {
             self.members.unrecovered = 0;
         }
+        let unchanged = self.unchanged[member as usize].take();
         let part = RowsOfMember {
             rows: Rows::new(cursor, rows),
+            turn: self.next_turn(),
             is_returned,
+            unchanged: unchanged.map_or(u64::MAX, |(row, _)| row),
             behind,
             lost: Vec::new(),
-            is_halted: false,
+            is_full: false,
             tabling: cursor,
             tabled: cursor,
             has_table: false,
         };
-        self.members.rebuilds.push(Rebuild::new(member, cursor, part));
+        self.members.begin_rebuild(Rebuild::new(member, cursor, part));
     }
 
     /// The members that are being rebuilt whose content of `page`, counted from the first page of the data, must not be read.
@@ -279,6 +305,47 @@ impl Roster {
         let row = u64::from(page);
         let rebuilds = self.members.rebuilds.iter();
         rebuilds.filter(move |rebuild| rebuild.part.is_stale(row)).map(|rebuild| rebuild.member)
+    }
+
+    fn next_turn(&mut self) -> u32 {
+        self.turn = self.turn.wrapping_add(1);
+        self.turn
+    }
+
+    /// Halts the rebuilds that cannot continue since a member failed. Plans that they began do not count: they may lack only
+    /// what that member has.
+    pub(crate) fn halt_rebuilds<M: Memory>(&mut self, exec: &Executor<M>) {
+        for at in 0..self.members.rebuilds.len() {
+            let member = self.members.rebuilds[at].member;
+            if self.members.halted_by(member, exec).is_some() {
+                let turn = self.next_turn();
+                let part = &mut self.members.rebuilds[at].part;
+                (part.rows, part.turn) = (Rows::new(part.rows.cursor, part.rows.end), turn);
+            }
+        }
+    }
+
+    /// The first of the rows that are beyond parity since `member` failed: what they lack on the members that are being rebuilt
+    /// is more than parity tolerates without that member, so no update writes to them.
+    pub(crate) fn first_unchanged<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u64> {
+        let group_of = |member: u16| exec.geometry.group_of(member.into());
+        let group = group_of(member);
+        let lacking = self.members.rebuilds.iter().filter(|its| group_of(its.member) == group);
+        let mut cursors: Vec<u64> = lacking.map(|rebuild| rebuild.part.rows.cursor).collect();
+        cursors.sort_unstable();
+        match exec.geometry.tolerance().checked_sub(exec.failed_of_group(group)) {
+            Some(borne) => cursors.get(borne as usize).copied(),
+            None => Some(0),
+        }
+    }
+
+    /// The members that are to join, the first one first, and whether each is the member that was there before.
+    pub(crate) fn coming(&self) -> impl Iterator<Item = (u16, bool)> {
+        let told = self.telling.and_then(|telling| match telling.news {
+            News::Comes { is_returned } => Some((telling.member, is_returned)),
+            _ => None,
+        });
+        told.into_iter().chain(self.joining.iter().copied())
     }
 
     /// The next event that the superblocks must record, if any.
@@ -319,8 +386,9 @@ impl Roster {
             }
             News::Done(rows) => self.members.record_progress(member, rows),
             News::Whole => {
-                let met_damage = self.members.rebuild_of(member).is_some_and(|rebuild| rebuild.met_damage);
-                self.members.record_active(member, met_damage);
+                let is_good = self.members.rebuild_of(member).is_none_or(|rebuild| rebuild.is_good());
+                let is_missing = !is_good || self.members.unrecovered > 0;
+                self.members.record_active(member, is_missing && !exec.has_bug(Bug::LeftOutForgotten));
             }
             News::Verified | News::Stopped | News::Again => {}
         }
