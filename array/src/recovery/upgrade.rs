@@ -11,7 +11,7 @@ use super::walk::WalkFindings;
 use super::{AssembleError, check_next};
 use stripewise_core::format::{
     FeatureClass, Features, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
-    settings_bytes_max,
+    settings_bytes_max, superblock_pages,
 };
 use stripewise_core::media::{At, Media};
 use stripewise_core::scheme::{Members, Scheme};
@@ -74,6 +74,10 @@ impl Upgrade {
         // Nothing is known of the past: no member is called whole.
         superblock.features.compatible |= Features::SERVING_CHAIN;
         superblock.serving = first_serving(superblock.array);
+        if let Some(member) = assembly.positions[usize::from(superblock.number)] {
+            let back = media.size(member).0 - superblock_pages(superblock.page_bytes);
+            superblock.assign(superblock.number, back);
+        }
         superblock.check().map_err(|error| AssembleError::Refused(error.to_string()))?;
         if !dry_run {
             write_all(media, &superblock, &assembly.positions)?;

@@ -41,7 +41,7 @@ impl Superblock {
 
     /// Whether the array records servings, why members failed, and whether they are whole: the feature `serving-chain`.
     pub fn has_chain(&self) -> bool {
-        self.features.compatible & Features::SERVING_CHAIN != 0
+        self.version > 1 && self.features.compatible & Features::SERVING_CHAIN != 0
     }
 
     /// Makes this the superblock of member `number` of the same array, whose back copy begins at page `back`.

@@ -52,8 +52,12 @@ fn check_stamp(block: &Superblock) -> Result<(), FormatError> {
         .iter()
         .all(|its| its.reason == FailReason::Unknown && !its.is_whole && its.left_serving == 0)
         && chain(block) == [0; 5];
-    let may_chain = block.has_chain() && block.version > 1;
-    FRAME.expect(may_chain || is_unchained, "serving", block.serving, "0, without `serving-chain`")?;
+    FRAME.expect(
+        block.has_chain() || is_unchained,
+        "serving",
+        block.serving,
+        "0, without `serving-chain`",
+    )?;
     FRAME.expect(block.horizon < NUMBERS_MAX, "horizon", block.horizon, "62 bits")?;
     FRAME.expect(block.owner.pages <= 1, "pages of the owner", block.owner.pages, "at most 1")
 }
