@@ -14,7 +14,8 @@ use crate::interrupt;
 const PERIOD: Duration = Duration::from_millis(200);
 
 /// The remedy for a halted rebuild.
-pub(super) const HALTED_REMEDY: &str = "it continues when a failed member returns: `replace` it with its own device, or restart with all members";
+pub(super) const HALTED_REMEDY: &str = "it continues when a failed member returns: `replace` it with its own device, or \
+    restart with all members";
 
 /// The work that the command waits for.
 #[derive(Clone, Copy, Debug)]
