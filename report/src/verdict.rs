@@ -166,13 +166,23 @@ fn full(place: &Place<'_>) -> String {
 /// A ratio from which a change is written as a multiple.
 const TIMES: f64 = 2.0;
 
-/// `12.3 % lower`, `3.40 times as high`, or `7,700 times lower`
+/// `3.40 times as high`, or `7,700 times lower`
+fn times(ratio: f64) -> String {
+    match ratio < 0.0 {
+        true => format!("{} times lower", figure(1.0 / (1.0 + ratio))),
+        false => format!("{} times as high", figure(1.0 + ratio)),
+    }
+}
+
+/// Whether an interval is beyond a factor of two, so that factors are easier to read than percent.
+fn is_far((low, high): (f64, f64)) -> bool {
+    low < -0.5 || high > 1.0
+}
+
+/// `12.3 % lower`, or `3.40 times as high`
 fn by(ratio: f64) -> String {
     if ratio >= TIMES {
         return format!("{} times as high", figure(1.0 + ratio));
-    }
-    if ratio < -0.5 && ratio > -1.0 {
-        return format!("{} times lower", figure(1.0 / (1.0 + ratio)));
     }
     let percent = libm::fabs(ratio) * 100.0;
     if percent == 0.0 { "the same".to_owned() } else { format!("{} % {}", figure(percent), lower(ratio)) }
@@ -181,8 +191,9 @@ fn by(ratio: f64) -> String {
 /// The typical change; the change of the means with one seed, and beside it where the interval does not contain it.
 fn typically(change: Option<&Change>, of_means: f64) -> String {
     let Some(typical) = change.and_then(|change| change.typical) else { return by(of_means) };
-    let contains = |(low, high): (f64, f64)| (low..=high).contains(&of_means);
-    match change.and_then(|change| change.interval).is_none_or(contains) {
+    let Some((low, high)) = change.and_then(|change| change.interval) else { return by(typical) };
+    let by = if is_far((low, high)) && typical > -1.0 { times } else { by };
+    match (low..=high).contains(&of_means) {
         true => format!("typically {}", by(typical)),
         false => format!("typically {} (by the means {})", by(typical), by(of_means)),
     }
@@ -196,12 +207,11 @@ fn lower(ratio: f64) -> &'static str {
 fn interval(change: &Change) -> String {
     let Some((low, high)) = change.interval else { return String::new() };
     let percent = |ratio: f64| figure(ratio * 100.0).replace('-', "−");
-    if low >= 0.0 && high >= TIMES {
+    if is_far((low, high)) && low >= 0.0 {
         return format!(" (95 % interval: {} to {} times)", figure(1.0 + low), figure(1.0 + high));
     }
-    if high < -0.5 && low > -1.0 {
-        let times = |ratio: f64| figure(1.0 / (1.0 + ratio));
-        return format!(" (95 % interval: {} to {} times lower)", times(high), times(low));
+    if is_far((low, high)) && high < 0.0 && low > -1.0 {
+        return format!(" (95 % interval: {} to {})", figure(1.0 / (1.0 + high)), times(low));
     }
     let text = if high < 0.0 {
         format!("{} to {} % lower", percent(-high), percent(-low))
@@ -306,7 +316,7 @@ fn table(place: &Place<'_>) -> String {
 fn change_cell(of_means: f64, change: Option<&Change>) -> String {
     let ratio = change.and_then(|change| change.typical).unwrap_or(of_means);
     let interval = change.and_then(|change| change.interval);
-    let is_far = interval.map_or(ratio >= TIMES || ratio < -0.5, |(low, high)| low < -0.5 || high > 1.0);
+    let is_far = interval.map_or(ratio >= TIMES || ratio < -0.5, is_far);
     let told = match (is_far && ratio > -1.0, interval) {
         (true, None) => effect::of_means(1.0 + ratio),
         (true, Some((low, high))) => {
@@ -520,9 +530,9 @@ mod tests {
         runs.extend((0..5).map(|seed| run("w", "fast", seed, [100, 100 + 4 * (seed % 2)])));
         let text = told(runs);
         // Means of 202 and 100.8 µs.
-        let lower = "<strong>fast</strong> is fastest: a mean response time of 101 µs, 50.1 % lower than slow's 202 µs";
+        let lower = "<strong>fast</strong> is fastest: a mean response time of 101 µs, typically 2.00 times lower than slow's \
+            202 µs (95 % interval: 1.97 to 2.04 times lower). <b class=\"badge yes\">significant</b>";
         assert!(text.contains(lower), "{text}");
-        assert!(text.contains("% lower). <b class=\"badge yes\">significant</b>"), "{text}");
         assert!(
             text.contains("50.6 µs less in waiting of writes and 50.6 µs less in flash cells of writes"),
             "{text}"
