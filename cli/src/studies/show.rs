@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let axes: Vec<&str> = plan.file().axes.iter().map(|axis| axis.key.as_str()).collect();
     let varying: Vec<usize> = (0..axes.len()).filter(|&at| plan.file().axes[at].values.len() > 1).collect();
     let mut heads: Vec<&str> = varying.iter().map(|&at| axes[at]).collect();
-    heads.extend(["scheme", "seeds", "end", "mean", "±", "typical change"]);
+    heads.extend(["scheme", "seeds", "end", "mean", "±", "typical_%"]);
     let mut table = Table::new(&heads);
     let mut objects = Vec::new();
     visit(&plan, &store, std::slice::from_ref(&figure), &Patient, &mut |point, values, _| {
@@ -122,17 +122,17 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     table.print(context, false)
 }
 
-/// The typical ratio as a change in percent or as a factor; of other kinds, the difference in percent of `base`.
+/// The typical ratio as a change in percent, or as a factor; of other kinds, the difference in percent of `base`.
 fn effect_of(row: &Shown, base: f64, kind: Kind) -> String {
     let Some(found) = row.difference else { return "-".to_owned() };
     let text = match Effect::of(kind, &found) {
-        Effect::Percent(typical, low, high) => format!("{typical:+.2} % [{low:+.2}, {high:+.2}]"),
+        Effect::Percent(typical, low, high) => format!("{typical:+.1} [{low:+.1}, {high:+.1}]"),
         Effect::Factor(ratio) => effect::factor(ratio),
         Effect::Points(mean, margin) => format!("{mean:+.2} ±{margin:.2} points"),
         Effect::Plain(..) if base == 0.0 => return "-".to_owned(),
         Effect::Plain(mean, margin) => {
             let percent = 100.0 / base.abs();
-            format!("{:+.2} ±{:.2} %", mean * percent, margin * percent)
+            format!("{:+.1} ±{:.1}", mean * percent, margin * percent)
         }
     };
     let mark = match found {

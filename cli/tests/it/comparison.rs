@@ -42,7 +42,10 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
         }
     }
     assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 8);
-    assert!(text.contains("Difference from paper000-baseline") && text.contains("mean of 2 seeds"), "{text}");
+    assert!(
+        text.contains("Typical ratio to paper000-baseline") && text.contains("mean of 2 seeds"),
+        "{text}"
+    );
     assert!(text.contains("memory (persistent)"), "what acknowledges stands in the table: {text}");
     assert!(kept.contains(&"report    stripewise-results/report.html"), "{text}");
     let report = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();

@@ -145,7 +145,8 @@ fn damage_that_a_scrub_finds_and_repairs_is_reported_and_makes_its_member_degrad
     assert_eq!(status["members"][0]["degrading"], false);
 }
 
-/// A server of a log over files of 64 MiB, with 100 MiB written. Member 2 is truncated while the array is served.
+/// A server of a log over files of 64 MiB, with 100 MiB written. Member 2 is truncated while the array is served, again
+/// before each read: repairs make its file longer.
 fn dying(scheme: &str, options: &str, prepare: impl FnOnce(&Sandbox)) -> (Sandbox, Served) {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("create pool --files pool --size 64MiB --scheme {scheme}")).success();
@@ -154,13 +155,9 @@ fn dying(scheme: &str, options: &str, prepare: impl FnOnce(&Sandbox)) -> (Sandbo
     (0..100).for_each(|mib| disk.write(mib * MIB, &vec![mib as u8 | 1; MIB as usize]));
     disk.flush();
     prepare(&sandbox);
-    OpenOptions::new()
-        .write(true)
-        .open(sandbox.path().join("pool/member-2"))
-        .unwrap()
-        .set_len(128 << 10)
-        .unwrap();
+    let member = OpenOptions::new().write(true).open(sandbox.path().join("pool/member-2")).unwrap();
     for mib in 0..100 {
+        member.set_len(128 << 10).unwrap();
         assert!(disk.read(mib * MIB, MIB as u32).iter().all(|&byte| byte == mib as u8 | 1), "{mib}");
     }
     (sandbox, served)
