@@ -190,8 +190,9 @@ fn what_memory_holds_when_too_many_members_are_lost_is_durable_when_they_are_bac
     for member in [1, 0] {
         host.disk().members[member].is_gone = false;
         host.rejoin(member as u16, host.returned(member as u16));
-        host.finish_rebuild();
     }
+    // The rebuild of the first is halted until the second is back.
+    host.finish_rebuild();
     host.write(8, 7);
     host.flush();
     let mut host = host.lose_power();
