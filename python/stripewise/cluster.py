@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -50,11 +51,17 @@ def _import(name: str, remedy: str = REMEDY) -> Any:
     """A module of the extra `study`, or of another package."""
     import importlib
 
+    # dask_jobqueue takes over Ctrl-C when it is imported.
+    interrupt = signal.getsignal(signal.SIGINT)
     try:
         return importlib.import_module(name)
     except ImportError as error:
         missing = error.name or name
         raise SettingError(f"{missing} is not installed, which this study needs; install it with {remedy}") from error
+    finally:
+        if signal.getsignal(signal.SIGINT) is not interrupt and interrupt is not None:
+            with contextlib.suppress(ValueError):
+                signal.signal(signal.SIGINT, interrupt)
 
 
 def _only(table: Mapping[str, Any], name: str, known: tuple[str, ...]) -> None:

@@ -115,10 +115,10 @@ def test_a_sweep_over_pacings_is_printed_as_a_row_each_and_not_as_seeds(study):
     points = [{"scheme": s, "pacing": p} for p in ("closed:1", "closed:16") for s in ("baseline", "always-rcw")]
     runs = stripewise.sweep(points, workload=WORKLOAD, seeds=2, **study)
     text = str(runs)
-    means = text.split("Difference")[0]
+    means = text.split("Typical ratio")[0]
     for label in ("baseline (closed:1)", "always-rcw (closed:1)", "baseline (closed:16)", "always-rcw (closed:16)"):
         assert label in means and label in runs._repr_html_(), text
-    assert "Difference from the first scheme of the same setup" in text
+    assert "Typical ratio to the first scheme of the same setup" in " ".join(text.split())
     assert "mean of 2 seeds" in " ".join(text.split())
 
 

@@ -1,6 +1,7 @@
 """Tables leave as Arrow tables, whole and without copying."""
 
 import json
+import math
 import statistics
 import warnings
 
@@ -125,7 +126,12 @@ def test_totals_over_seeds_have_means_intervals_and_differences(study):
     assert other["difference"] == pytest.approx(statistics.fmean(differences))
     half = 3.182 * statistics.stdev(differences) / 2
     assert other["difference"] - other["difference_low"] == pytest.approx(half, rel=1e-3)
-    assert other["significant"] and other["difference_low"] > 0
+    ratios = [math.log(b / a) for a, b in zip(values["baseline"], values["always-rcw"], strict=True)]
+    typical = math.exp(statistics.fmean(ratios))
+    assert other["kind"] == "ratio" and other["ratio"] == pytest.approx(typical)
+    ends = [math.exp(statistics.fmean(ratios) + side * 3.182 * statistics.stdev(ratios) / 2) for side in (-1, 1)]
+    assert [other["ratio_low"], other["ratio_high"]] == pytest.approx(ends, rel=1e-3)
+    assert other["significant"] == (ends[0] > 1 or ends[1] < 1)
     assert runs.aggregate().to_polars()["total"].n_unique() == len(runs[0].totals)
     assert runs[:1].aggregate(["requests"]).to_polars()["mean_low"].to_list() == [None]
     with pytest.raises(stripewise.SettingError, match="no total `write_mean`"):

@@ -1,6 +1,7 @@
 """A place of a study refuses connections without its key, and shows its pages to this machine only."""
 
 import asyncio
+import importlib.util
 import os
 import stat
 import subprocess
@@ -12,7 +13,8 @@ import urllib.request
 import pytest
 
 distributed = pytest.importorskip("distributed")
-pytest.importorskip("dask_jobqueue")
+if importlib.util.find_spec("dask_jobqueue") is None:
+    pytest.skip("dask_jobqueue is not installed", allow_module_level=True)
 asyncssh = pytest.importorskip("asyncssh")
 from stripewise import SettingError, cluster  # noqa: E402
 from test_places import kubernetes  # noqa: E402, F401

@@ -135,16 +135,13 @@ fn five_seeds() -> Vec<Entry> {
 fn differences_have_intervals_and_a_star_only_where_they_exclude_zero() {
     let summary = Summary::new(five_seeds()).unwrap();
     let text = summary.text(300);
-    assert!(
-        text.contains("Difference from first in % of it, mean of 5 seeds and 95 % interval; *"),
-        "{text}"
-    );
-    let (means, differences) = text.split_once("Difference").unwrap();
+    assert!(text.contains("Typical ratio to first (geometric mean of 5 seeds) as a change in %"), "{text}");
+    let (means, differences) = text.split_once("Typical ratio").unwrap();
     assert_eq!(means.lines().filter(|line| line.contains("second")).count(), 1, "a row a scheme: {text}");
     assert!(!means.contains('*') && means.contains("members"), "{text}");
     let row = differences.lines().find(|line| line.contains("second")).unwrap();
-    // By hand: the mean of 100, 102, 98, 101, 99 is 100 of 1000; its standard error is sqrt(2.5 / 5), times 2.776.
-    assert!(row.contains("*+10.0 ±0.2"), "{row}");
+    // By hand: the ratios are 1.1, up to 0.002 more or less; the interval of their mean is 0.707 * 2.776 thousandths wide.
+    assert!(row.contains("*+10.0 [+9.8, +10.2]"), "{row}");
     assert_eq!(row.matches('*').count(), 1, "writes and what is equal have no star: {row}");
     let json = summary.json();
     let read =
@@ -193,13 +190,13 @@ fn runs_that_differ_in_more_than_their_seed_are_rows_of_their_own_whose_names_sa
     assert_eq!(summary.labels().nth(12), Some("first (closed:4)"));
     assert_eq!(summary.json()["runs"][12]["setup"], "closed:4");
     let text = summary.text(300);
-    let (means, differences) = text.split_once("Difference").unwrap();
+    let (means, differences) = text.split_once("Typical ratio").unwrap();
     for (row, read) in [("first (open:1)", "1.00"), ("second (open:1)", "1.10"), ("first (closed:4)", "2.00")]
     {
         let row = means.lines().find(|line| line.contains(row)).unwrap_or_else(|| panic!("{row} in {text}"));
         assert!(row.split_whitespace().any(|cell| cell == read), "{read} in {row}");
     }
-    assert!(differences.contains("from the first scheme of the same setup"), "{differences}");
+    assert!(differences.contains("to the first scheme of the same setup"), "{differences}");
     assert!(differences.contains("mean of 5 seeds") && !differences.contains("first ("), "{differences}");
     let json = summary.json();
     let read: Vec<_> = json["differences"]
@@ -220,7 +217,7 @@ fn setups_of_one_scheme_are_compared_with_the_first_of_them() {
     let mut entries: Vec<Entry> = of("open:1").chain(of("closed:4")).collect();
     entries[5].results_digest = Digest([77; 32]);
     let text = Summary::new(entries).unwrap().text(300);
-    assert!(text.contains("Difference from first (open:1) in %"), "{text}");
+    assert!(text.contains("Typical ratio to first (open:1)"), "{text}");
 }
 
 /// By position, the first scheme's seeds 1, 2, 3 would meet the second's 3, 2, 1, and the difference would not be
