@@ -234,7 +234,7 @@ impl Log {
         let Plan { row, lost, gave_up, .. } = exec.plans[plan as usize];
         let bad = lost & present & !self.slots_on_failed(plan, present, exec);
         let lost = self.lost_live_columns(plan, exec);
-        let is_whole = bad == 0 && !gave_up || !gave_up && self.may_rewrite(plan, bad, exec);
+        let is_whole = !gave_up && (bad == 0 || self.may_rewrite(plan, bad, exec));
         // If the stripe cannot be decoded, the chunks that were read directly move.
         let moved = if is_whole || exec.read_only { 0 } else { self.live_columns(plan, exec) & !lost };
         let count = moved.count_ones();

@@ -176,8 +176,8 @@ fn waiting_for_a_halted_rebuild_reports_the_halt() {
         sandbox.run("fail pool 2 --force").success();
         sandbox.run("fail pool 3 --force").success();
         let told = waiting.join().unwrap();
-        let halted = "the rebuild is halted: more members of group 0 failed than its parity tolerates\n  it continues when a failed \
-            member returns";
+        let halted = "the rebuild is halted: more members of group 0 failed than its parity tolerates\n  \
+            it continues when a failed member returns";
         assert!(told.contains(halted), "{told}");
     });
     let told = sandbox.run("status pool");

@@ -140,8 +140,8 @@ fn differences_have_intervals_and_a_star_only_where_they_exclude_zero() {
     assert_eq!(means.lines().filter(|line| line.contains("second")).count(), 1, "a row a scheme: {text}");
     assert!(!means.contains('*') && means.contains("members"), "{text}");
     let row = differences.lines().find(|line| line.contains("second")).unwrap();
-    // By hand: the ratios are 1.1, up to 0.002 more or less; the interval of their mean is 0.707 * 2.776 thousandths wide.
-    assert!(row.contains("*+10.0 [+9.8, +10.2]"), "{row}");
+    // By hand: the ratios are 1.1 with a deviation of 0.00079; over sqrt(5) and times 2.776 that is a tenth of a percent.
+    assert!(row.contains("*+10.0 [+9.9, +10.1]"), "{row}");
     assert_eq!(row.matches('*').count(), 1, "writes and what is equal have no star: {row}");
     let json = summary.json();
     let read =

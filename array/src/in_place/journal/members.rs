@@ -198,7 +198,7 @@ impl Part for RowsOfMember {
 impl RowsOfMember {
     /// Whether rows, or their table, are left to write.
     pub(crate) fn is_due(&self) -> bool {
-        !self.is_full && !(self.rows.is_over() && self.has_table)
+        !(self.is_full || self.rows.is_over() && self.has_table)
     }
 
     /// A write of the table is about to begin.
