@@ -316,7 +316,7 @@ fn table(place: &Place<'_>) -> String {
 fn change_cell(of_means: f64, change: Option<&Change>) -> String {
     let ratio = change.and_then(|change| change.typical).unwrap_or(of_means);
     let interval = change.and_then(|change| change.interval);
-    let is_far = interval.map_or(ratio >= TIMES || ratio < -0.5, is_far);
+    let is_far = interval.map_or(!(-0.5..TIMES).contains(&ratio), is_far);
     let told = match (is_far && ratio > -1.0, interval) {
         (true, None) => effect::of_means(1.0 + ratio),
         (true, Some((low, high))) => {

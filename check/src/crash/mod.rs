@@ -45,7 +45,7 @@ use scenario::Scenario;
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// The case.
-    pub case: CrashCase,
+    pub case: Box<CrashCase>,
     /// The violation.
     pub what: String,
 }
@@ -108,7 +108,7 @@ impl Checker {
     pub fn drawn(&mut self, seed: u64, kinds: &[Kind]) -> Result<CrashCase, Broken> {
         let shape = draw::shape(seed, kinds);
         let case = CrashCase::new(seed, shape.clone());
-        let sectors = self.array(&shape).map_err(|what| Broken { case, what })?.model.sectors();
+        let sectors = self.array(&shape).map_err(|what| Broken { case: case.into(), what })?.model.sectors();
         let mut case = draw::case(seed, shape, sectors);
         if let Some(target) = self.corruption {
             let has_it = Target::of(case.shape.kind).contains(&target);
@@ -134,7 +134,7 @@ impl Checker {
     /// Its case, and the violation.
     pub fn seed(&mut self, seed: u64, kinds: &[Kind]) -> Result<Counts, Broken> {
         let case = self.drawn(seed, kinds)?;
-        self.case(&case).map_err(|what| Broken { case, what })
+        self.case(&case).map_err(|what| Broken { case: case.into(), what })
     }
 
     /// Tries every crash of `script` on the smallest array of `kind`, and reports progress to `told`.
@@ -149,7 +149,7 @@ impl Checker {
         told: &mut dyn FnMut(&Counts),
     ) -> Result<Counts, Broken> {
         let shape = small::shape(kind);
-        let whole = |what| Broken { case: CrashCase::new(0, small::shape(kind)), what };
+        let whole = |what| Broken { case: CrashCase::new(0, small::shape(kind)).into(), what };
         let array = self.array(&shape).map_err(whole)?;
         let result = guarded(|| Ok(small::enumerate::<Checked>(array, &shape, script, effort, told)));
         result.map_err(whole)?
@@ -159,7 +159,7 @@ impl Checker {
     pub fn shrink(&mut self, broken: &Broken) -> Broken {
         let case = shrink::shrink(&broken.case, 1_000, |case| self.case(case).is_err());
         let what = self.case(&case).err().unwrap_or_else(|| broken.what.clone());
-        Broken { case, what }
+        Broken { case: case.into(), what }
     }
 }
 

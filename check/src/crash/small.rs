@@ -186,7 +186,7 @@ pub(crate) fn enumerate<S: SystemUnderTest>(
     scenario.counts = Counts::default();
     let fail = |eras: &[Era]| {
         let case = case(eras);
-        move |what| Broken { case, what }
+        move |what| Broken { case: case.into(), what }
     };
     for era in prefix {
         scenario.era::<S>(era).map_err(fail(&[]))?;
@@ -197,7 +197,7 @@ pub(crate) fn enumerate<S: SystemUnderTest>(
         if event % effort.every == 0 {
             let point = Era { crash: Some(event), ..era.clone() };
             let broken = |keep, next: &Era, what| Broken {
-                case: case(&[Era { keep, ..point.clone() }, next.clone()]),
+                case: case(&[Era { keep, ..point.clone() }, next.clone()]).into(),
                 what,
             };
             tries.crashes(event, &mut counts, &broken)?;

@@ -30,7 +30,7 @@ fn seeds_of(mut checker: Checker, kind: Kind, change: impl Fn(u64, &mut CrashCas
         change(seed, &mut case);
         match checker.case(&case) {
             Ok(counts) => all.add(&counts),
-            Err(what) => panic!("seed {seed}: {}", complaint(&Broken { case, what })),
+            Err(what) => panic!("seed {seed}: {}", complaint(&Broken { case: case.into(), what })),
         }
     }
     all
@@ -174,7 +174,7 @@ fn twice_power_may_go_after_any_write_of_an_opening() {
             };
             let case = CrashCase { eras: vec![case.eras[0].clone(), again], ..case.clone() };
             if let Err(what) = checker.case(&case) {
-                panic!("after {after}: {}", complaint(&Broken { case, what }));
+                panic!("after {after}: {}", complaint(&Broken { case: case.into(), what }));
             }
         }
     }

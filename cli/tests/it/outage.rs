@@ -90,7 +90,7 @@ fn a_scrub_of_a_full_log_with_a_damaged_member_ends_and_writes_and_stop_go_on() 
     let pages = status(&sandbox)["capacity_bytes"].as_u64().expect("a number") / 4096;
     let mut values = vec![0; pages as usize];
     for nth in 0..pages + 3000 {
-        let page = if nth < pages { nth } else { (nth * 2_654_435_761 >> 7) % pages };
+        let page = if nth < pages { nth } else { ((nth * 2_654_435_761) >> 7) % pages };
         let value = (nth % 251) as u8 + 1;
         disk.write(page * 4096, &[value; 4096]);
         values[page as usize] = value;
