@@ -20,7 +20,7 @@ fn lives(seeds: u64, change: impl Fn(u64, &mut CrashCase)) -> Counts {
             change(seed, &mut case);
             match checker.case(&case) {
                 Ok(counts) => all.add(&counts),
-                Err(what) => panic!("{}", told(&Broken { case, what })),
+                Err(what) => panic!("{}", told(&Broken { case: case.into(), what })),
             }
         }
     }
