@@ -38,6 +38,6 @@ mod tests {
         assert_eq!(two.judge(Ok(()), Some(2)), Ok(()));
         assert_eq!(Outages::before(2).judge(Ok(()), Some(2)), Ok(()), "a client that came later");
         assert_eq!(one.judge(Err(Failed::NoSpace), Some(2)), Err(Failed::NoSpace));
-        assert_eq!(one.judge(Ok(()), Some(2)), Ok(()), "a flush that fails during an outage tells of it");
+        assert_eq!(one.judge(Ok(()), Some(2)), Ok(()), "a flush that fails during an outage reports it");
     }
 }
