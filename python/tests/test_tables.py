@@ -115,23 +115,28 @@ def test_totals_over_seeds_have_means_intervals_and_differences(study):
     assert list(zip(frame["scheme"], frame["total"], frame["seeds"], strict=True)) == [
         (scheme, total, 4) for scheme in ("baseline", "always-rcw") for total in ("write_mean_ns", "pre_read_pages")
     ]
-    values = {s: [r.totals["pre_read_pages"] for r in runs if r.scheme == s] for s in ("baseline", "always-rcw")}
-    first, other = frame.row(1, named=True), frame.row(3, named=True)
-    assert first["difference"] is None and first["significant"] is None
-    assert other["first"] == "baseline" and other["mean"] == pytest.approx(statistics.fmean(values["always-rcw"]))
-    # By hand: t(0.975, 3) = 3.182.
-    half = 3.182 * statistics.stdev(values["always-rcw"]) / 2
-    assert other["mean_high"] - other["mean"] == pytest.approx(half, rel=1e-3)
-    differences = [b - a for a, b in zip(values["baseline"], values["always-rcw"], strict=True)]
-    assert other["difference"] == pytest.approx(statistics.fmean(differences))
-    half = 3.182 * statistics.stdev(differences) / 2
-    assert other["difference"] - other["difference_low"] == pytest.approx(half, rel=1e-3)
-    ratios = [math.log(b / a) for a, b in zip(values["baseline"], values["always-rcw"], strict=True)]
-    typical = math.exp(statistics.fmean(ratios))
-    assert other["kind"] == "ratio" and other["ratio"] == pytest.approx(typical)
-    ends = [math.exp(statistics.fmean(ratios) + side * 3.182 * statistics.stdev(ratios) / 2) for side in (-1, 1)]
-    assert [other["ratio_low"], other["ratio_high"]] == pytest.approx(ends, rel=1e-3)
-    assert other["significant"] == (ends[0] > 1 or ends[1] < 1)
+    for row, total in enumerate(("write_mean_ns", "pre_read_pages")):
+        first, other = frame.row(row, named=True), frame.row(row + 2, named=True)
+        assert first["difference"] is None and first["significant"] is None
+        values = {s: [r.totals[total] for r in runs if r.scheme == s] for s in ("baseline", "always-rcw")}
+        pairs = list(zip(values["baseline"], values["always-rcw"], strict=True))
+
+        def interval(sample):
+            # By hand: t(0.975, 3) = 3.182.
+            mean, half = statistics.fmean(sample), 3.182 * statistics.stdev(sample) / 2
+            return pytest.approx([mean, mean - half, mean + half], rel=1e-3)
+
+        assert other["first"] == "baseline"
+        assert [other["mean"], other["mean_low"], other["mean_high"]] == interval(values["always-rcw"])
+        differences = [other["difference"], other["difference_low"], other["difference_high"]]
+        assert differences == interval([b - a for a, b in pairs])
+        logarithms = [math.log(b / a) for a, b in pairs]
+        ratios = [other["ratio"], other["ratio_low"], other["ratio_high"]]
+        assert other["kind"] == "ratio" and [math.log(ratio) for ratio in ratios] == interval(logarithms)
+        # A ratio that is the same in all seeds says nothing of chance: RCW of this request size reads twice as much.
+        is_constant = statistics.stdev(logarithms) < 1e-12
+        assert is_constant == (total == "pre_read_pages")
+        assert other["significant"] == (not is_constant and (ratios[1] > 1 or ratios[2] < 1))
     assert runs.aggregate().to_polars()["total"].n_unique() == len(runs[0].totals)
     assert runs[:1].aggregate(["requests"]).to_polars()["mean_low"].to_list() == [None]
     with pytest.raises(stripewise.SettingError, match="no total `write_mean`"):
