@@ -237,7 +237,7 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// The counts of the last scrub of data, and whether it is still in progress.
-    fn scrubbed(&self) -> (ScrubCounts, bool) {
+    fn scrubbed(&self, _exec: &Executor<M>) -> (ScrubCounts, bool) {
         Default::default()
     }
 

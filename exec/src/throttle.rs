@@ -6,7 +6,7 @@ use stripewise_core::memory::Memory;
 impl<M: Memory> Executor<M> {
     /// Whether a rebuild or a scrub is in progress.
     pub fn is_walking<P: Placement<M>>(&self, placement: &P) -> bool {
-        placement.rebuilding(self).is_some() || placement.scrubbed().1
+        placement.rebuilding(self).is_some() || placement.scrubbed(self).1
     }
 
     /// Whether a plan of rebuild or scrub may begin. It may take more than the rest of the allowance; later plans then wait

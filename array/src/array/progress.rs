@@ -26,6 +26,11 @@ impl<M: Memory> Array<M> {
         each!(self, placement => placement.rebuilding(&self.exec))
     }
 
+    /// Whether `member` joins the array: it waits to be recorded, or its rebuild goes on.
+    pub fn is_joining(&self, member: u16) -> bool {
+        each!(self, placement => placement.is_joining(member))
+    }
+
     /// The reason why the current rebuild is halted; `None` while it continues. The rebuild of a log never halts: content that
     /// it cannot rebuild is lost unless the missing members return.
     pub fn rebuild_halted(&self) -> Option<Halt> {
@@ -76,7 +81,7 @@ impl<M: Memory> Array<M> {
 
     /// The counts of the last scrub, and whether it is still in progress.
     pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
-        let (counts, goes_on) = each!(self, placement => Placement::<M>::scrubbed(placement));
+        let (counts, goes_on) = each!(self, placement => Placement::<M>::scrubbed(placement, &self.exec));
         let found = self.exec.metadata.found;
         let (metadata_damaged, metadata_repaired) = (found.damaged, found.repaired);
         (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)

@@ -12,7 +12,7 @@ use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 
 use crate::in_place::InPlace;
 use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling};
-use crate::membership::{Halt, Membership, encode_superblock, short};
+use crate::membership::{Halt, Membership, Rebuild, encode_superblock, short};
 
 impl InPlace {
     /// Sets up the members of an assembled array, as its superblocks record them, with the first page of each back copy.
@@ -53,15 +53,15 @@ impl InPlace {
         if exec.read_only {
             return Err(RejoinError::ReadOnly);
         }
+        if roster.coming().any(|(coming, _)| coming == member) {
+            return Err(RejoinError::Busy(member));
+        }
         let returning = how.is_returned().then_some(member);
         if let Some(group) = self.group_beyond(returning, exec) {
             return Err(RejoinError::Beyond(group));
         }
         if let Some(group) = self.halted_by(exec).filter(|_| !roster.members.rebuilds.is_empty()) {
             return Err(RejoinError::Beyond(group));
-        }
-        if roster.coming().any(|(coming, _)| coming == member) {
-            return Err(RejoinError::Busy(member));
         }
         check_newer(&roster.members.superblock, None, how)?;
         check_twin(&roster.members.superblock, how)
@@ -125,6 +125,7 @@ impl InPlace {
                 joining.map(|(member, is_returned)| (member, News::Comes { is_returned }, Stage::Clear));
             let news = || roster.news().map(|(member, news)| (member, news, Stage::FlushData));
             let Some((member, news, stage)) = comes.or_else(news) else { return false };
+            roster.has_repaired &= news != News::Scrubbed;
             roster.telling = Some(Telling { member, news, stage, begun: 0, failed });
             return true;
         };
@@ -314,7 +315,7 @@ impl InPlace {
                 }
             }
             News::Stopped => roster.is_stopping = false,
-            News::Verified | News::Again => {}
+            News::Scrubbed | News::Again => {}
         }
     }
 
@@ -355,6 +356,14 @@ impl InPlace {
 
     pub(crate) fn membership_mut(&mut self) -> Option<&mut Membership<Rows, RowsOfMember>> {
         self.roster.as_mut().map(|roster| &mut roster.members)
+    }
+
+    /// Whether `member` waits to be recorded, or is being rebuilt.
+    pub(crate) fn is_joining(&self, member: u16) -> bool {
+        self.roster.as_ref().is_some_and(|roster| {
+            let is_rebuilt = |rebuild: &Rebuild<RowsOfMember>| rebuild.member == member && !rebuild.part.is_over();
+            roster.members.rebuilds.iter().any(is_rebuilt) || roster.coming().any(|(coming, _)| coming == member)
+        })
     }
 
     /// The member that is being rebuilt, with the number of rows that are done, and the total.

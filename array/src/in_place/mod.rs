@@ -56,7 +56,6 @@ use crate::in_place::parity_log::ParityLog;
 use crate::in_place::parity_memory::ParityMemory;
 use crate::in_place::resync::Resync;
 use crate::in_place::window::Window;
-use crate::membership::Membership;
 use crate::zones::Zones;
 
 impl InPlace {
@@ -483,8 +482,11 @@ impl<M: Memory> Placement<M> for InPlace {
         self.rebuilding_in_place(exec)
     }
 
-    fn scrubbed(&self) -> (ScrubCounts, bool) {
-        self.membership().map_or_else(Default::default, Membership::scrubbed)
+    fn scrubbed(&self, exec: &Executor<M>) -> (ScrubCounts, bool) {
+        let Some(roster) = &self.roster else { return Default::default() };
+        let (counts, walks) = roster.members.scrubbed();
+        // While a group is beyond parity, the repairs wait for its members.
+        (counts, walks || roster.keeps_repairs() && self.halted_by(exec).is_none())
     }
 
     fn superblock_of(&self) -> Option<&Superblock> {

@@ -477,6 +477,11 @@ impl Log {
         })
     }
 
+    /// Whether `member` is being rebuilt.
+    pub(crate) fn is_joining(&self, member: u16) -> bool {
+        self.membership().is_some_and(|members| members.is_rebuilt(member))
+    }
+
     /// The members; `None` without metadata.
     pub(crate) fn membership(&self) -> Option<&Membership<Walk, Segments>> {
         self.durable.as_ref().map(|durable| &durable.members)

@@ -224,7 +224,7 @@ impl<M: Memory> Placement<M> for Log {
         Some((rebuild.member, durable.walked(rebuild), self.segments.count()))
     }
 
-    fn scrubbed(&self) -> (ScrubCounts, bool) {
+    fn scrubbed(&self, _exec: &Executor<M>) -> (ScrubCounts, bool) {
         self.membership().map_or_else(Default::default, Membership::scrubbed)
     }
 

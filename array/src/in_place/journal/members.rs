@@ -118,8 +118,8 @@ pub(crate) enum News {
     Done(u64),
     /// The member is completely rebuilt.
     Whole,
-    /// No member: a scrub verified the content of all active members.
-    Verified,
+    /// No member: a scrub ended. What it repaired is made durable, and whether it verified all active members.
+    Scrubbed,
     /// No member: the array is stopped cleanly.
     Stopped,
     /// No member: a damaged copy of the superblocks is rewritten unchanged.
@@ -171,6 +171,9 @@ pub(crate) struct Roster {
     pub(crate) is_stopping: bool,
     /// Whether a scrub verified everything, and superblocks do not record it yet.
     pub(crate) is_verified: bool,
+    /// Whether a scrub repaired something that may not be durable yet: with a redo journal the hosts' flushes do not flush the
+    /// members.
+    pub(crate) has_repaired: bool,
     /// Number of walks over rows that rebuild a member.
     turn: u32,
     /// Plans of rebuilding in flight, including plans for a member that has failed since.
@@ -257,6 +260,7 @@ impl Roster {
             joining: VecDeque::new(),
             is_stopping: false,
             is_verified: false,
+            has_repaired: false,
             turn: 0,
             rebuilding: 0,
             reread: Vec::new(),
@@ -265,6 +269,7 @@ impl Roster {
 
     /// The scrub of `rows` rows has ended or was stopped. Returns whether it verified everything.
     pub(crate) fn end_scrub(&mut self, rows: u64) -> bool {
+        self.has_repaired |= self.members.scrub.counts.repaired > 0;
         let is_complete = self.members.scrub.walk.is_some_and(|scrub| scrub.end == rows);
         let is_verified = self.members.end_scrub(is_complete, 0, Rows::new(0, rows));
         self.is_verified |= is_verified && self.members.superblock.in_doubt() != 0;
@@ -350,8 +355,14 @@ impl Roster {
 
     /// The next event that the superblocks must record, if any.
     pub(crate) fn news(&self) -> Option<(u16, News)> {
-        let verified = self.is_verified.then_some((NO_MEMBER, News::Verified));
-        self.news_of_rebuild().or(verified).or(self.is_stopping.then_some((NO_MEMBER, News::Stopped)))
+        let is_scrubbed = self.is_verified || self.has_repaired;
+        let scrubbed = is_scrubbed.then_some((NO_MEMBER, News::Scrubbed));
+        self.news_of_rebuild().or(scrubbed).or(self.is_stopping.then_some((NO_MEMBER, News::Stopped)))
+    }
+
+    /// Whether repairs of a scrub are not durable yet.
+    pub(crate) fn keeps_repairs(&self) -> bool {
+        self.has_repaired || self.telling.is_some_and(|telling| telling.news == News::Scrubbed)
     }
 
     fn news_of_rebuild(&self) -> Option<(u16, News)> {
@@ -390,7 +401,7 @@ impl Roster {
                 let is_missing = !is_good || self.members.unrecovered > 0;
                 self.members.record_active(member, is_missing && !exec.has_bug(Bug::LeftOutForgotten));
             }
-            News::Verified | News::Stopped | News::Again => {}
+            News::Scrubbed | News::Stopped | News::Again => {}
         }
         let besides = if member == NO_MEMBER { 0 } else { 1 << member };
         self.members.record_failed(failed & !besides, 0, |member| exec.reason_of(member));
