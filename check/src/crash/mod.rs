@@ -9,6 +9,7 @@ mod corruption;
 mod counts;
 mod draw;
 mod faults;
+mod joining;
 mod keep;
 mod members;
 #[cfg(test)]

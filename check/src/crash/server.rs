@@ -11,6 +11,7 @@ use stripewise_base::prng::Prng;
 
 use super::case::Comeback;
 use super::corruption::Doubt;
+use super::joining::Joining;
 use super::oracle::Claims;
 use super::sim_driver::SimDriver;
 use super::system_under_test::SystemUnderTest;
@@ -24,16 +25,6 @@ const TICK_NS: Nanos = 1_000;
 /// Sectors per request of a read of the whole array.
 const STRIDE: u64 = 37;
 
-/// Progress of a member that was added to the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Coming {
-    pub(crate) member: u16,
-    /// The member has all content.
-    pub(crate) is_written: bool,
-    /// A later flush has completed: the member is equal to the others.
-    pub(crate) is_whole: bool,
-}
-
 /// A request in flight.
 #[derive(Clone, Debug)]
 struct PendingRequest {
@@ -43,8 +34,8 @@ struct PendingRequest {
     floors: Vec<Update>,
     /// For trims: a write of the same pages was in flight, and either of the two may be the later one.
     is_advice: bool,
-    /// For flushes: whether the added member had all content at that time.
-    is_behind: bool,
+    /// For flushes: the added members that had all content at that time, one bit each.
+    behind: u64,
     /// For flushes: whether a scrub had ended.
     is_after_scrub: bool,
 }
@@ -70,8 +61,8 @@ pub(crate) struct Server<S> {
     forgets: bool,
     /// Members that will be added to the array.
     pub(crate) comebacks: Vec<Comeback>,
-    /// The member that was added last, until it is known to be durably rebuilt.
-    pub(crate) coming: Option<Coming>,
+    /// The members that were added, until each is known to be durably rebuilt.
+    pub(crate) joining: Joining,
     /// Whether a scrub is in progress.
     is_scrubbing: bool,
     /// Whether a flush has completed since the flag was last cleared.
@@ -85,12 +76,6 @@ pub(crate) struct Server<S> {
     pub(crate) is_beyond: bool,
     /// The content found in every sector, while all sectors are read back.
     found: Option<Vec<Option<Found>>>,
-}
-
-impl Coming {
-    fn new(member: u16) -> Self {
-        Self { member, is_written: false, is_whole: false }
-    }
 }
 
 /// A flush request.
@@ -114,7 +99,7 @@ impl<S: SystemUnderTest> Server<S> {
             may_be_old: false,
             forgets: false,
             comebacks: Vec::new(),
-            coming: None,
+            joining: Joining::default(),
             is_scrubbing: false,
             has_flushed: false,
             has_flushed_scrub: false,
@@ -146,7 +131,7 @@ impl<S: SystemUnderTest> Server<S> {
 
     /// Whether the array serves without all content of `member`.
     pub(crate) fn is_incomplete(&self, member: u16) -> bool {
-        self.system.is_without(member) || self.system.rebuilding() == Some(member)
+        self.system.is_without(member) || self.system.is_joining(member)
     }
 
     /// Takes `member` out of the array, because of damage found on it or for another reason.
@@ -186,7 +171,8 @@ impl<S: SystemUnderTest> Server<S> {
             !self.driver.acknowledged.is_empty()
         };
         self.driver.wrong.take().map_or(Ok(()), Err)?;
-        self.look_at_coming();
+        let system = &self.system;
+        self.joining.look(|member| system.is_joining(member), |member| system.is_without(member));
         self.look()?;
         Ok(goes_on)
     }
@@ -231,7 +217,9 @@ impl<S: SystemUnderTest> Server<S> {
     /// Lets the array continue the work that assembly has begun.
     pub(crate) fn resume(&mut self) {
         self.system.resume(self.now, &mut self.driver);
-        self.coming = self.system.rebuilding().map(Coming::new);
+        for member in (0..self.driver.members.count()).filter(|&member| self.system.is_joining(member)) {
+            self.joining.add(member);
+        }
     }
 
     /// The fixed places of host pages: member, page, and first sector.
@@ -260,49 +248,45 @@ impl<S: SystemUnderTest> Server<S> {
 
     /// Adds the next member that is scheduled before `event` to the array, if possible.
     pub(crate) fn take_comeback(&mut self, event: u64, choice: u64) -> Option<Comeback> {
-        if self.system.rebuilding().is_some() || self.coming.is_some_and(|coming| !coming.is_whole) {
-            return None;
-        }
-        let SimDriver { members, flights, .. } = &self.driver;
-        let can_come = |one: &Comeback| {
-            one.event <= event
-                && self.system.is_without(one.member)
-                && (one.is_another || !members.is_lost(one.member))
-                && flights.iter().all(|flight| flight.operation.member != one.member)
-        };
-        let nth = self.comebacks.iter().position(can_come)?;
-        let mut one = self.comebacks.remove(nth);
-        let pages = self.driver.members.pages(one.member);
-        if one.is_older && !one.is_another {
-            one.is_older = self.driver.members.put_back(one.member, choice);
-        }
-        let mut how = self.system.returned(one.member, &self.driver.members);
-        if one.is_another {
-            self.driver.members.replace(one.member, choice);
-            let member = Uuid([&[0xE2; 8][..], &choice.to_le_bytes()].concat().try_into().expect("16 bytes"));
-            how = Rejoining::Replacement { uuid: member, pages };
-        }
-        self.driver.absent &= !(1 << one.member);
-        let was_gone = std::mem::take(&mut self.driver.gone);
-        self.driver.gone = was_gone & !(1 << one.member);
-        if !self.system.rejoin(self.now, one.member, how, &mut self.driver) {
-            self.driver.absent |= !was_gone & 1 << one.member;
-            self.driver.gone = was_gone;
-            return None;
-        }
-        self.coming = Some(Coming::new(one.member));
-        Some(one)
+        (0..self.comebacks.len()).find_map(|nth| {
+            let one = self.take_back(self.comebacks[nth], event, choice)?;
+            self.comebacks.remove(nth);
+            self.joining.add(one.member);
+            Some(one)
+        })
     }
 
-    /// Updates the progress of the member that was added.
-    fn look_at_coming(&mut self) {
-        let Some(coming) = &mut self.coming else { return };
-        let is_rebuilt = self.system.rebuilding() == Some(coming.member);
-        if self.system.is_without(coming.member) && !is_rebuilt {
-            self.coming = None;
-        } else {
-            coming.is_written |= !is_rebuilt;
+    /// Adds the member of `one`, if it can return before `event` and the array accepts it.
+    fn take_back(&mut self, mut one: Comeback, event: u64, choice: u64) -> Option<Comeback> {
+        let SimDriver { members, flights, .. } = &mut self.driver;
+        let bit = 1 << one.member;
+        let can_come = one.event <= event
+            && self.system.is_without(one.member)
+            && self.joining.members() & bit == 0
+            && (one.is_another || !members.is_lost(one.member))
+            && flights.iter().all(|flight| flight.operation.member != one.member);
+        if !can_come {
+            return None;
         }
+        let pages = members.pages(one.member);
+        if one.is_older && !one.is_another {
+            one.is_older = members.put_back(one.member, choice);
+        }
+        let mut how = self.system.returned(one.member, members);
+        if one.is_another {
+            let uuid = Uuid([&[0xE2; 8][..], &choice.to_le_bytes()].concat().try_into().expect("16 bytes"));
+            how = Rejoining::Replacement { uuid, pages };
+        }
+        if !self.system.accepts(one.member, how) {
+            return None;
+        }
+        if one.is_another {
+            members.replace(one.member, choice);
+        }
+        self.driver.absent &= !bit;
+        self.driver.gone &= !bit;
+        self.system.rejoin(self.now, one.member, how, &mut self.driver);
+        Some(one)
     }
 
     /// Begins a scrub. False if one is in progress, which continues.
@@ -329,18 +313,18 @@ impl<S: SystemUnderTest> Server<S> {
         is_over.then_some(counts)
     }
 
-    /// Steps until the added member is rebuilt, or removed again.
+    /// Steps until the added members are rebuilt, or removed again.
     ///
     /// # Errors
     /// The broken promise; termination of the rebuild is one of them.
     pub(crate) fn finish_rebuild(&mut self, mut limit: u64) -> Result<(), String> {
-        while self.coming.is_some_and(|coming| !coming.is_whole) {
+        while self.joining.members() != 0 {
             limit = limit.checked_sub(1).ok_or("no end in sight of a rebuild")?;
-            if self.coming.is_some_and(|coming| coming.is_written) && self.is_idle() {
+            if self.joining.written() != 0 && self.is_idle() {
                 self.ask(&[FLUSH]);
             }
             if !self.step()? && self.is_idle() && self.driver.flights.is_empty() {
-                let is_written = self.coming.is_none_or(|coming| coming.is_written);
+                let is_written = self.joining.written() == self.joining.members();
                 is_written.then_some(()).ok_or("a rebuild stands still")?;
             }
         }
@@ -435,7 +419,7 @@ impl<S: SystemUnderTest> Server<S> {
             update: 0,
             floors: Vec::new(),
             is_advice: false,
-            is_behind: false,
+            behind: 0,
             is_after_scrub: false,
         };
         let sectors = ask.sector..ask.sector + ask.sectors;
@@ -460,7 +444,7 @@ impl<S: SystemUnderTest> Server<S> {
             }
             What::Flush => {
                 asked.is_after_scrub = self.has_scrubbed;
-                asked.is_behind = self.coming.is_some_and(|coming| coming.is_written);
+                asked.behind = self.joining.written();
                 asked.floors = (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
             }
         }
@@ -498,9 +482,7 @@ impl<S: SystemUnderTest> Server<S> {
                     if asked.is_after_scrub {
                         (self.has_flushed_scrub, self.has_scrubbed) = (true, false);
                     }
-                    if let Some(coming) = self.coming.as_mut().filter(|_| asked.is_behind) {
-                        coming.is_whole = true;
-                    }
+                    self.joining.flushed(asked.behind);
                     self.model.flushed(&asked.floors);
                 }
                 What::Read => self.check(&asked, &payload).map_err(|what| format!("{}: {what}", words()))?,

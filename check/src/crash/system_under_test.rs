@@ -55,10 +55,13 @@ pub(crate) trait SystemUnderTest: Sized {
     /// Continues the work that assembly has begun.
     fn resume(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// Adds `member`, which is missing from the array. False if that is not possible now.
-    fn rejoin(&mut self, _now: Nanos, _member: u16, _how: Rejoining, _desk: &mut SimDriver) -> bool {
+    /// Whether `member`, which is missing from the array, can be added now.
+    fn accepts(&self, _member: u16, _how: Rejoining) -> bool {
         false
     }
+
+    /// Adds `member`, which the array accepts.
+    fn rejoin(&mut self, _now: Nanos, _member: u16, _how: Rejoining, _desk: &mut SimDriver) {}
 
     /// How `member` returns, with its present content.
     fn returned(&self, member: u16, members: &Members) -> Rejoining {
@@ -71,9 +74,9 @@ pub(crate) trait SystemUnderTest: Sized {
     /// Records a clean stop in the superblocks.
     fn stop(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// The member that is being rebuilt.
-    fn rebuilding(&self) -> Option<u16> {
-        None
+    /// Whether `member` joins the array: it was accepted, and it is not rebuilt yet.
+    fn is_joining(&self, _member: u16) -> bool {
+        false
     }
 
     /// Whether the array serves without `member`.
@@ -159,8 +162,12 @@ impl SystemUnderTest for Array<PageMemory> {
         self.resume(now, driver);
     }
 
-    fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining, driver: &mut SimDriver) -> bool {
-        self.rejoin(now, member, how, driver).is_ok()
+    fn accepts(&self, member: u16, how: Rejoining) -> bool {
+        self.check_rejoin(member, how).is_ok()
+    }
+
+    fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining, driver: &mut SimDriver) {
+        self.rejoin(now, member, how, driver).expect("the array accepts it");
     }
 
     fn returned(&self, member: u16, members: &Members) -> Rejoining {
@@ -185,8 +192,8 @@ impl SystemUnderTest for Array<PageMemory> {
         self.stop(now, driver);
     }
 
-    fn rebuilding(&self) -> Option<u16> {
-        self.rebuilding().map(|(member, ..)| member)
+    fn is_joining(&self, member: u16) -> bool {
+        self.is_joining(member)
     }
 
     fn is_without(&self, member: u16) -> bool {

@@ -42,7 +42,7 @@ pub(super) fn out_during_rebuild<S: SystemUnderTest>(mut stage: Stage<'_, S>) ->
     stage.scenario.comes_back(&mut stage.server, 0);
     let before = stage.random.below(200);
     stage.run(before)?;
-    if stage.server.coming.is_none_or(|coming| coming.is_written) {
+    if stage.server.joining.members() == stage.server.joining.written() {
         return stage.judge();
     }
     stage.server.is_beyond = true;
@@ -62,12 +62,11 @@ pub(super) fn out_during_rebuild<S: SystemUnderTest>(mut stage: Stage<'_, S>) ->
     let is_back = !members.iter().any(|&member| stage.server.is_incomplete(member));
     if !is_back {
         let loses_power = stage.random.chance(1, 2);
-        stage = stage.restart(loses_power)?;
+        stage = stage.restart(loses_power).map_err(|what| format!("all members are back: {what}"))?;
         stage.scenario.judge_redundancy(&stage.server, None)?;
         for member in members {
             stage.will_return(member, false);
         }
-        stage.server.finish_rebuild(10_000)?;
         stage.rebuild()?;
     }
     let claims = stage.server.claims();

@@ -156,11 +156,10 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
     pub(super) fn rebuild(&mut self) -> Result<bool, String> {
         for _ in 0..EVENTS {
             self.scenario.comes_back(&mut self.server, 0);
-            let comes = self.server.coming.is_some_and(|coming| !coming.is_whole);
-            if !comes && self.server.comebacks.is_empty() {
+            if self.server.joining.members() == 0 && self.server.comebacks.is_empty() {
                 return Ok(true);
             }
-            if self.server.coming.is_some_and(|coming| coming.is_written) && self.server.is_idle() {
+            if self.server.joining.written() != 0 && self.server.is_idle() {
                 self.server.ask(&[FLUSH]);
             }
             let goes_on = self.server.step()?;

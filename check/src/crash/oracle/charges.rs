@@ -5,9 +5,9 @@ use super::super::scenario::Scenario;
 use super::{Charge, Offence, Question};
 
 impl Scenario {
-    /// No member is charged on which no fault was injected since it was last verified. `coming`, the member that joins, is
+    /// No member is charged on which no fault was injected since it was last verified. The members that join, of the mask `joining`, are
     /// charged with nothing: what it lacks is no error.
-    pub(crate) fn judge_charges(&mut self, charges: &[Charge], coming: Option<u16>) -> Result<(), String> {
+    pub(crate) fn judge_charges(&mut self, charges: &[Charge], joining: u64) -> Result<(), String> {
         self.counts.charges += charges.len() as u64;
         if !self.questions.has(Question::Charges) {
             return Ok(());
@@ -17,7 +17,7 @@ impl Scenario {
             charge.offence != Offence::Error && self.suspects.members() & 1 << charge.member == 0
         };
         let Some(Charge { member, page, offence }) = charges.iter().find(is_wrong) else { return Ok(()) };
-        let role = if coming == Some(*member) { "joining member" } else { "member" };
+        let role = if joining >> member & 1 != 0 { "joining member" } else { "member" };
         let what = match offence {
             Offence::Mismatch => format!("is charged with the content of page {page}"),
             Offence::Error => format!("reports an error at page {page}"),

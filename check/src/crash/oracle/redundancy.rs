@@ -22,7 +22,7 @@ impl Scenario {
         let is_asked = self.questions.has(Question::Redundancy) && self.doubt.is_empty() && server.is_still();
         let is_clean = server.claims().is_some_and(|claims| claims.is_clean);
         // Superblocks record at the next flush that a member is whole.
-        let is_settled = self.coming == 0 && server.coming.is_none_or(|coming| coming.is_whole);
+        let is_settled = self.coming == 0 && server.joining.members() == 0;
         let suspects = self.suspects.members();
         // Without checksums nothing reveals rot; a scrub trusts the data.
         let is_known = suspects == 0 || self.shape.kind.has_checksums();

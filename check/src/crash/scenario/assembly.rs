@@ -106,9 +106,9 @@ impl Scenario {
         let seed = self.random.next_u64();
         let mut server = Server::new(system, driver, self.model.clone(), depth, seed);
         server.may_be_full = self.lost != 0;
+        server.is_beyond = self.is_beyond();
         server.resume();
-        let rebuilt = server.coming.map_or(0, |coming| 1 << coming.member);
-        let whole = self.coming & !rebuilt;
+        let whole = self.coming & !server.joining.members();
         for member in (0..self.shape.members).filter(|member| whole & 1 << member != 0) {
             self.is_whole(member);
         }

@@ -22,7 +22,7 @@ impl Scenario {
         server: &mut Server<S>,
     ) -> Result<(), String> {
         let charges = std::mem::take(&mut server.driver.charges);
-        self.judge_charges(&charges, server.coming.map(|coming| coming.member))?;
+        self.judge_charges(&charges, server.joining.members())?;
         server.charged = server.charged.map(|count| count + charges.len() as u64);
         if std::mem::take(&mut server.has_flushed_scrub) {
             self.suspects.flushed();
@@ -31,11 +31,11 @@ impl Scenario {
             self.holes.clear();
             server.driver.members.take_unwritten().for_each(drop);
         }
-        if let Some(coming) = server.coming.take_if(|coming| coming.is_whole) {
-            self.suspects.clear(self.replaced & 1 << coming.member);
-            self.wronged &= !(self.replaced & 1 << coming.member);
-            self.wiped &= !(1 << coming.member);
-            self.is_whole(coming.member);
+        for member in server.joining.take_whole() {
+            self.suspects.clear(self.replaced & 1 << member);
+            self.wronged &= !(self.replaced & 1 << member);
+            self.wiped &= !(1 << member);
+            self.is_whole(member);
         }
         if let Some(ScrubCounts { bad, lost, metadata_damaged, .. }) = server.take_scrubbed() {
             self.counts.scrubs += 1;

@@ -169,9 +169,16 @@ impl Scenario {
         (self.lost | members).count_ones() <= self.shape.kind.parity()
     }
 
+    /// Whether more members of a group are lost than parity tolerates, which only a new fault does.
+    pub(super) fn is_beyond(&self) -> bool {
+        let width = self.shape.members / self.shape.groups;
+        let of_group = |group: u16| self.lost >> (group * width) & ((1 << width) - 1);
+        (0..self.shape.groups).any(|group| of_group(group).count_ones() > self.shape.kind.parity())
+    }
+
     /// A power loss while `server` serves.
     pub(super) fn end<S: SystemUnderTest>(&mut self, server: Server<S>, keep: Keep) {
-        self.counts.while_rebuilding += u64::from(server.coming.is_some_and(|coming| !coming.is_written));
+        self.counts.while_rebuilding += u64::from(server.joining.members() != server.joining.written());
         let (driver, model) = server.into_parts();
         let in_flight = driver.in_flight();
         (self.members, self.model) = (driver.members, model);
