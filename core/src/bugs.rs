@@ -44,6 +44,11 @@ pub enum Bug {
     RebuildNotHalted,
     /// A member counts as whole although its rebuild left something out.
     LeftOutForgotten,
+    /// An update in place keeps the old checksum of parity that no member can take: stale parity counts as intact when its
+    /// member returns.
+    StaleParityTrusted,
+    /// A scrub ends before what it repaired is durable.
+    RepairsNotFlushed,
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
     /// and on pages without live content.
     StaleCharged,

@@ -230,6 +230,11 @@ impl InPlace {
             // The row's parity is no longer deferred, even where no member can take it.
             changed |= exec.geometry.parity_columns();
         }
+        if !slot.defers && changed & exec.geometry.data_columns() != 0 {
+            // Parity that no member can take now changes too: its old checksum must not verify it later.
+            let parity = if exec.has_bug(Bug::StaleParityTrusted) { 0 } else { exec.geometry.parity_columns() };
+            changed |= parity & (exec.columns_on_failed(plan) | self.stale_columns(plan, exec));
+        }
         let unwritten = changed & !(written | zeroed);
         *(if is_trim { &mut zeroed } else { &mut written }) |= unwritten;
         if exec.has_bug(Bug::JournalWithoutParity) {

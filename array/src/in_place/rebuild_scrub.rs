@@ -120,6 +120,7 @@ impl InPlace {
             if roster.end_scrub(rows) {
                 exec.metadata.doubted = 0;
             }
+            roster.has_repaired &= !exec.has_bug(Bug::RepairsNotFlushed);
             return true;
         }
         if !has_plan {

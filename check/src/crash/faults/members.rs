@@ -64,6 +64,10 @@ pub(super) fn out_during_rebuild<S: SystemUnderTest>(mut stage: Stage<'_, S>) ->
         let loses_power = stage.random.chance(1, 2);
         stage = stage.restart(loses_power).map_err(|what| format!("all members are back: {what}"))?;
         stage.scenario.judge_redundancy(&stage.server, None)?;
+        if !stage.scenario.shape.kind.has_checksums() {
+            // Nothing shows which rows of the members are current: rows that the rebuild had left stay unrecovered.
+            return Ok(());
+        }
         for member in members {
             stage.will_return(member, false);
         }

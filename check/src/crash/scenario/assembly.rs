@@ -106,7 +106,8 @@ impl Scenario {
         let seed = self.random.next_u64();
         let mut server = Server::new(system, driver, self.model.clone(), depth, seed);
         server.may_be_full = self.lost != 0;
-        server.is_beyond = self.is_beyond();
+        // Only a new fault takes more members than parity tolerates.
+        server.is_beyond = self.exceeds_parity(self.lost);
         server.resume();
         let whole = self.coming & !server.joining.members();
         for member in (0..self.shape.members).filter(|member| whole & 1 << member != 0) {

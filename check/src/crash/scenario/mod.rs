@@ -169,10 +169,10 @@ impl Scenario {
         (self.lost | members).count_ones() <= self.shape.kind.parity()
     }
 
-    /// Whether more members of a group are lost than parity tolerates, which only a new fault does.
-    pub(super) fn is_beyond(&self) -> bool {
+    /// Whether `members` are more of a group than parity tolerates.
+    pub(super) fn exceeds_parity(&self, members: u64) -> bool {
         let width = self.shape.members / self.shape.groups;
-        let of_group = |group: u16| self.lost >> (group * width) & ((1 << width) - 1);
+        let of_group = |group: u16| members >> (group * width) & ((1 << width) - 1);
         (0..self.shape.groups).any(|group| of_group(group).count_ones() > self.shape.kind.parity())
     }
 
