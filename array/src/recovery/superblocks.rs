@@ -315,7 +315,9 @@ pub(crate) fn erase_moved(
     for &member in positions.iter().flatten() {
         let Some(first) = offered[usize::from(member)].former else { continue };
         let (pages, page_bytes) = media.size(member);
-        let at: Vec<At> = (first..first + span).map(|page| At { member, page }).collect();
+        // A member that grew by less than a superblock has the new copy on a part of the old one.
+        let old = first..(first + span).min(pages - span);
+        let at: Vec<At> = old.map(|page| At { member, page }).collect();
         let is_owners = at.iter().any(|at| superblock.owner_page(pages) == Some(at.page));
         // No area reaches that far, whatever the superblocks say.
         if !is_owners && first + span >= superblock.pages && first + span < pages {
