@@ -13,9 +13,6 @@ use stripewise_exec::Executor;
 use crate::in_place::InPlace;
 use crate::in_place::journal::{Checksums, Copying, Journal, RowsOfMember};
 
-/// The checksum in the table of parity that its member does not have: the old content does not match it.
-const UNKNOWN_CHECKSUM: u32 = 0xBAD0_5EED;
-
 /// The change that an update makes to its row: columns, one bit each.
 struct Change {
     /// Columns that get new content.
@@ -122,6 +119,7 @@ impl InPlace {
     fn gather_updates<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) -> u32 {
         journal.updates.clear();
         journal.entries.clear();
+        journal.untaken.clear();
         journal.is_full = false;
         let mut images = 0;
         while let Some(&plan) = journal.waiting.front() {
@@ -179,7 +177,14 @@ impl InPlace {
     ) {
         let place = exec.plans[plan as usize].place;
         let page = place.page - exec.geometry.first_page;
-        for column in columns(change.written | change.zeroed) {
+        let changed = change.written | change.zeroed;
+        if !exec.plans[plan as usize].defers && !exec.has_bug(Bug::StaleParityTrusted) {
+            let lacking = exec.columns_on_failed(plan) | self.stale_columns(plan, exec);
+            let untaken = exec.geometry.parity_columns() & lacking & !changed;
+            let members = columns(untaken).map(|column| (exec.geometry.member(place, column), page));
+            journal.untaken.extend(members);
+        }
+        for column in columns(changed) {
             let member = exec.geometry.member(place, column);
             let is_zeros = change.zeroed >> column & 1 != 0;
             let kind = match change.missing >> column & 1 != 0 {
@@ -196,7 +201,7 @@ impl InPlace {
                 let mut checksum = bytes.map_or(journal.zeros, crc32c);
                 if M::CARRIES_DATA && kind == RedoKind::Missing && column >= exec.geometry.data {
                     // The new checksum of parity is unknown before its member is rebuilt.
-                    checksum = UNKNOWN_CHECKSUM;
+                    checksum = Checksums::UNKNOWN;
                 }
                 let begins = bytes.is_some_and(|bytes| bytes.starts_with(&REDO_MAGIC));
                 let is_masked = kind.has_image() && begins;
@@ -229,11 +234,6 @@ impl InPlace {
         if slot.covers != 0 {
             // The row's parity is no longer deferred, even where no member can take it.
             changed |= exec.geometry.parity_columns();
-        }
-        if !slot.defers && changed & exec.geometry.data_columns() != 0 {
-            // Parity that no member can take now changes too: its old checksum must not verify it later.
-            let parity = if exec.has_bug(Bug::StaleParityTrusted) { 0 } else { exec.geometry.parity_columns() };
-            changed |= parity & (exec.columns_on_failed(plan) | self.stale_columns(plan, exec));
         }
         let unwritten = changed & !(written | zeroed);
         *(if is_trim { &mut zeroed } else { &mut written }) |= unwritten;
@@ -399,6 +399,10 @@ impl InPlace {
         for entry in journal.entries.iter().filter(|entry| entry.kind != RedoKind::Before) {
             let (group, position) = exec.geometry.position_of(entry.member.into());
             journal.table.set(group, entry.page, position, entry.checksum);
+        }
+        for (member, page) in journal.untaken.drain(..).filter(|_| M::CARRIES_DATA) {
+            let (group, position) = exec.geometry.position_of(member.into());
+            journal.table.set(group, page, position, Checksums::UNKNOWN);
         }
         journal.ready.extend(journal.updates.drain(..));
         self.journal = Some(journal);

@@ -361,8 +361,10 @@ impl InPlace {
     /// Whether `member` waits to be recorded, or is being rebuilt.
     pub(crate) fn is_joining(&self, member: u16) -> bool {
         self.roster.as_ref().is_some_and(|roster| {
-            let is_rebuilt = |rebuild: &Rebuild<RowsOfMember>| rebuild.member == member && !rebuild.part.is_over();
-            roster.members.rebuilds.iter().any(is_rebuilt) || roster.coming().any(|(coming, _)| coming == member)
+            let is_rebuilt =
+                |rebuild: &Rebuild<RowsOfMember>| rebuild.member == member && !rebuild.part.is_over();
+            roster.members.rebuilds.iter().any(is_rebuilt)
+                || roster.coming().any(|(coming, _)| coming == member)
         })
     }
 

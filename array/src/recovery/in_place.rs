@@ -3,7 +3,7 @@
 use stripewise_code::Code;
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{NUMBERS_BEGIN_MAX, Superblock, superblock_pages};
+use stripewise_core::format::{MemberRecord, MemberState, NUMBERS_BEGIN_MAX, Superblock, superblock_pages};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
 use stripewise_core::memory::Memory;
@@ -278,6 +278,22 @@ fn redo(
     tables::remake(site, &mut table, &lost, code);
     for ((group, page, position), checksum) in changes.checksums {
         table.set(group, page, position, checksum);
+    }
+    for (group, page) in found.rows_without_parity(site.geometry) {
+        let place = site.geometry.place(site.geometry.row_of(group, page));
+        for column in site.geometry.data..site.geometry.columns {
+            let member = site.geometry.member(place, column);
+            let MemberRecord { state, cursor, .. } = superblock.members[usize::from(member)];
+            let lacks = match state {
+                MemberState::Active => site.positions[usize::from(member)].is_none(),
+                MemberState::Rebuilding => u64::from(page) >= cursor,
+                MemberState::Failed => true,
+            };
+            if lacks {
+                let (_, position) = site.geometry.position_of(member.into());
+                table.set(group, page, position, Checksums::UNKNOWN);
+            }
+        }
     }
     if !opening.read_only {
         let changed = table.changed().to_vec();

@@ -1,6 +1,6 @@
 //! Reads the redo journal: which records exist, which of them must be replayed, and the result of replaying them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::damage::is_damaged;
 use super::site::{ROUND_PAGES, Site};
@@ -186,6 +186,27 @@ impl JournalFindings {
             }
         }
         damaged
+    }
+
+    /// The rows whose data changed after their parity was last recorded, by group and page of the data: their parity is
+    /// deferred, or no member could take it.
+    pub(super) fn rows_without_parity(&self, geometry: &Geometry) -> BTreeSet<(u32, u32)> {
+        let mut rows = BTreeSet::new();
+        for record in &self.records {
+            let is_parity = |entry: &RedoEntry| {
+                let row = geometry.row_of(geometry.group_of(entry.member.into()), entry.page);
+                let mut parity = geometry.data..geometry.columns;
+                parity.any(|column| geometry.member(geometry.place(row), column) == entry.member)
+            };
+            let row = |entry: &RedoEntry| (geometry.group_of(entry.member.into()), entry.page);
+            let (parity, data): (Vec<_>, Vec<_>) =
+                record.entries().map(|(entry, _)| entry).partition(|entry| is_parity(entry));
+            rows.extend(data.into_iter().map(row));
+            for entry in parity {
+                rows.remove(&row(entry));
+            }
+        }
+        rows
     }
 
     /// The result of replaying all records in order.

@@ -29,7 +29,8 @@ impl Joining {
             coming.is_written |= !goes_on;
             goes_on || !left(coming.member)
         });
-        self.whole = bits(self.whole).filter(|&member| !left(member)).fold(0, |mask, member| mask | 1 << member);
+        self.whole =
+            bits(self.whole).filter(|&member| !left(member)).fold(0, |mask, member| mask | 1 << member);
     }
 
     /// A flush has completed that was submitted when the members of `written` had all content.

@@ -451,6 +451,14 @@ impl<S: SystemUnderTest> Server<S> {
         (asked, payload)
     }
 
+    /// A write failed: parity may not match what it wrote, so the rows count as those of writes that a member did not take.
+    fn left_half_done(&mut self, ask: &Ask) {
+        let pages = ask.sector / self.page_sectors..(ask.sector + ask.sectors).div_ceil(self.page_sectors);
+        for (member, page) in pages.filter_map(|page| self.system.home(page)) {
+            self.driver.members.leave_unwritten(member, page);
+        }
+    }
+
     /// Whether a write to some page of `ask` is in flight.
     fn meets_a_write(&self, ask: &Ask) -> bool {
         let pages =
@@ -468,6 +476,9 @@ impl<S: SystemUnderTest> Server<S> {
             let asked = place.take().ok_or("a request is answered twice")?;
             let words = || crate::player::words(&asked.ask);
             if failed {
+                if asked.ask.what == What::Write {
+                    self.left_half_done(&asked.ask);
+                }
                 if !(self.is_beyond || self.is_doubtful(&asked.ask) || no_space && self.may_be_full) {
                     let why = if no_space { ": there is no space, it says" } else { "" };
                     return Err(format!("{} failed though enough is left{why}", words()));

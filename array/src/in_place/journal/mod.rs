@@ -86,6 +86,8 @@ pub(crate) struct Journal {
     /// The updates in the current record, and its entries.
     pub(crate) updates: Vec<u32>,
     pub(crate) entries: Vec<RedoEntry>,
+    /// The parity that the updates change and that no member can take: its member, and its page of the data.
+    pub(crate) untaken: Vec<(u16, u32)>,
     /// The buffers of its images, in order.
     pub(crate) images: Vec<PageId>,
     /// The header of the current record, with all of its pages.
@@ -116,6 +118,7 @@ impl Journal {
             cleaning: Work::default(),
             updates: Vec::with_capacity(layout.entries_max() as usize),
             entries: Vec::with_capacity(layout.entries_max() as usize),
+            untaken: Vec::with_capacity(layout.entries_max() as usize),
             images: Vec::with_capacity(layout.entries_max() as usize),
             header: vec![0; (layout.header_pages() * layout.page_bytes) as usize],
             freeing: Freeing::default(),

@@ -24,6 +24,9 @@ pub(crate) struct Checksums {
 }
 
 impl Checksums {
+    /// The checksum of parity that its member does not have: the old content does not match it.
+    pub(crate) const UNKNOWN: u32 = 0xBAD0_5EED;
+
     /// The table of an array of zeros, in version 1.
     pub(crate) fn new(layout: &InPlaceLayout, groups: u32, carries_data: bool) -> Self {
         let group_pages = layout.table_pages();

@@ -16,7 +16,8 @@ impl Scenario {
         let (Some(before), Some(after)) = (self.said.take(), server.claims()) else { return Ok(()) };
         // Beyond parity nothing is recorded, so that all members may return: the restart takes them back.
         let was_beyond = self.exceeds_parity(before.missing | before.rebuilding);
-        if !self.questions.has(Question::Restart) || absent != 0 || self.suspects.members() != 0 || was_beyond {
+        if !self.questions.has(Question::Restart) || absent != 0 || self.suspects.members() != 0 || was_beyond
+        {
             return Ok(());
         }
         let answers =
