@@ -19,6 +19,7 @@ use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::journal::Checksums;
 
 impl InPlace {
     /// Takes slots of the window for columns `mask` of `row`, written by request `id`. Updates the parity of the rows that the
@@ -357,6 +358,20 @@ impl InPlace {
         self.uncount_pins(plan, exec);
     }
 
+    /// The parity of the plan's row does not cover its data any more, and the records of that are about to be freed: the table
+    /// of checksums says so from now on, and the next assembly computes the parity again.
+    fn disown_parity<M: Memory>(&mut self, plan: u32, exec: &Executor<M>) {
+        let place = exec.plans[plan as usize].place;
+        let Some(journal) = self.journal.as_mut().filter(|_| M::CARRIES_DATA) else { return };
+        if exec.has_bug(Bug::StaleParityTrusted) {
+            return;
+        }
+        for column in columns(exec.geometry.parity_columns()) {
+            let (group, position) = exec.geometry.position_of(exec.geometry.member(place, column).into());
+            journal.table.set(group, place.page - exec.geometry.first_page, position, Checksums::UNKNOWN);
+        }
+    }
+
     /// The end of an update: records whether its row's parity is valid from now on.
     pub(crate) fn end_update<M: Memory, D: Driver<M>>(
         &mut self,
@@ -376,6 +391,7 @@ impl InPlace {
         if gave_up {
             if (dirty != 0 || carried != 0) && exec.geometry.parity() > 0 {
                 self.window.set_stale(row, true);
+                self.disown_parity(plan, exec);
             }
         } else if decision.routine != Routine::Plain {
             self.window.set_stale(row, false);

@@ -9,6 +9,7 @@ use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::journal::Checksums;
 
 impl InPlace {
     /// The outcome of reading a page of data or parity, with its checksum verified.
@@ -35,10 +36,15 @@ impl InPlace {
     }
 
     /// Whether content that operation `id` read, and that does not match its checksum, is an error of its member. What a
-    /// member that is being rebuilt has at or after the cursor is not: the rebuild reads it to see what it lacks.
+    /// member that is being rebuilt has at or after the cursor is not: the rebuild reads it to see what it lacks. Nor is parity
+    /// that the array itself could not keep up to date.
     pub(crate) fn charges_in_place<M: Memory>(&self, id: u32, exec: &Executor<M>) -> bool {
         let Operation { member, page, .. } = exec.slots[id as usize].operation;
-        exec.has_bug(Bug::StaleCharged) || !self.is_stale_in_place(member, page, exec)
+        let (group, position) = exec.geometry.position_of(member.into());
+        let is_unknown = self.journal.as_ref().is_some_and(|journal| {
+            journal.table.get(group, page - exec.geometry.first_page, position) == Checksums::UNKNOWN
+        });
+        exec.has_bug(Bug::StaleCharged) || !is_unknown && !self.is_stale_in_place(member, page, exec)
     }
 
     /// Whether the content that `plan` decoded has the expected checksums. If not, the requested content is lost: the plan

@@ -296,6 +296,7 @@ fn redo(
         }
     }
     if !opening.read_only {
+        deferred::remake(site, &mut table, code)?;
         let changed = table.changed().to_vec();
         tables::write(site, &mut table, &changed)?;
         found.clear_unread(site)?;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use stripewise_code::Code;
 use stripewise_core::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
 use stripewise_core::geometry::{Geometry, Place};
+use stripewise_core::media::At;
 
 use super::AssembleError;
 use super::in_place_journal::{Changes, JournalFindings, Record};
@@ -69,6 +70,29 @@ pub(super) fn cover(
             record.write(site)?;
         }
         found.records.push(record);
+    }
+    Ok(())
+}
+
+/// Computes parity whose checksum is unknown from its data, where all of that is intact: an earlier serving could not write
+/// the parity when too many members were missing.
+pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, code: &Code) -> Result<(), AssembleError> {
+    for group in 0..site.geometry.groups {
+        for page in 0..site.layout.data.pages {
+            let place = site.geometry.place(site.geometry.row_of(group, page));
+            let parity = site.geometry.data..site.geometry.columns;
+            let members: Vec<u32> = parity.map(|column| site.geometry.member(place, column).into()).collect();
+            let position = |member: u32| site.geometry.position_of(member).1;
+            let is_unknown = |&member: &u32| table.get(group, page, position(member)) == Checksums::UNKNOWN;
+            let at: Option<Vec<At>> = members.iter().map(|&member| site.at(member, place.page)).collect();
+            let Some(at) = at.filter(|_| members.iter().any(is_unknown)) else { continue };
+            let row = DeferredRow { page, place, before: BTreeMap::new() };
+            let Some(parity) = row.parity(site, &Changes::default(), table, code) else { continue };
+            site.write(&at, &parity)?;
+            for (&member, page_of) in members.iter().zip(&parity) {
+                table.set(group, page, site.geometry.position_of(member).1, crc32c(page_of));
+            }
+        }
     }
     Ok(())
 }
