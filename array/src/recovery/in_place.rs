@@ -279,20 +279,15 @@ fn redo(
     for ((group, page, position), checksum) in changes.checksums {
         table.set(group, page, position, checksum);
     }
-    for (group, page) in found.rows_without_parity(site.geometry) {
-        let place = site.geometry.place(site.geometry.row_of(group, page));
-        for column in site.geometry.data..site.geometry.columns {
-            let member = site.geometry.member(place, column);
-            let MemberRecord { state, cursor, .. } = superblock.members[usize::from(member)];
-            let lacks = match state {
-                MemberState::Active => site.positions[usize::from(member)].is_none(),
-                MemberState::Rebuilding => u64::from(page) >= cursor,
-                MemberState::Failed => true,
-            };
-            if lacks {
-                let (_, position) = site.geometry.position_of(member.into());
-                table.set(group, page, position, Checksums::UNKNOWN);
-            }
+    for (group, page, member) in found.parity_left_behind(site.geometry) {
+        let MemberRecord { state, cursor, .. } = superblock.members[usize::from(member)];
+        let lacks = match state {
+            MemberState::Active => site.positions[usize::from(member)].is_none(),
+            MemberState::Rebuilding => u64::from(page) >= cursor,
+            MemberState::Failed => true,
+        };
+        if lacks {
+            table.set(group, page, site.geometry.position_of(member.into()).1, Checksums::UNKNOWN);
         }
     }
     if !opening.read_only {

@@ -188,25 +188,25 @@ impl JournalFindings {
         damaged
     }
 
-    /// The rows whose data changed after their parity was last recorded, by group and page of the data: their parity is
-    /// deferred, or no member could take it.
-    pub(super) fn rows_without_parity(&self, geometry: &Geometry) -> BTreeSet<(u32, u32)> {
-        let mut rows = BTreeSet::new();
+    /// The parity of rows whose data changed after it was last recorded, by group, page of the data and member: it is deferred,
+    /// or its member could not take it.
+    pub(super) fn parity_left_behind(&self, geometry: &Geometry) -> BTreeSet<(u32, u32, u16)> {
+        let mut left = BTreeSet::new();
         for record in &self.records {
-            let is_parity = |entry: &RedoEntry| {
-                let row = geometry.row_of(geometry.group_of(entry.member.into()), entry.page);
-                let mut parity = geometry.data..geometry.columns;
-                parity.any(|column| geometry.member(geometry.place(row), column) == entry.member)
-            };
-            let row = |entry: &RedoEntry| (geometry.group_of(entry.member.into()), entry.page);
-            let (parity, data): (Vec<_>, Vec<_>) =
-                record.entries().map(|(entry, _)| entry).partition(|entry| is_parity(entry));
-            rows.extend(data.into_iter().map(row));
-            for entry in parity {
-                rows.remove(&row(entry));
+            let mut recorded = Vec::new();
+            for (RedoEntry { member, page, .. }, _) in record.entries() {
+                let group = geometry.group_of((*member).into());
+                let place = geometry.place(geometry.row_of(group, *page));
+                let parity = (geometry.data..geometry.columns).map(|column| geometry.member(place, column));
+                if parity.clone().any(|other| other == *member) {
+                    recorded.push((group, *page, *member));
+                } else {
+                    left.extend(parity.map(|member| (group, *page, member)));
+                }
             }
+            recorded.iter().for_each(|at| _ = left.remove(at));
         }
-        rows
+        left
     }
 
     /// The result of replaying all records in order.
