@@ -36,15 +36,19 @@ impl InPlace {
     }
 
     /// Whether content that operation `id` read, and that does not match its checksum, is an error of its member. What a
-    /// member that is being rebuilt has at or after the cursor is not: the rebuild reads it to see what it lacks. Nor is parity
-    /// that the array itself could not keep up to date.
+    /// member that is being rebuilt has at or after the cursor is not: the rebuild reads it to see what it lacks. Nor is what the
+    /// rebuild had to leave out, or parity that the array itself could not keep up to date.
     pub(crate) fn charges_in_place<M: Memory>(&self, id: u32, exec: &Executor<M>) -> bool {
         let Operation { member, page, .. } = exec.slots[id as usize].operation;
         let (group, position) = exec.geometry.position_of(member.into());
         let is_unknown = self.journal.as_ref().is_some_and(|journal| {
             journal.table.get(group, page - exec.geometry.first_page, position) == Checksums::UNKNOWN
         });
-        exec.has_bug(Bug::StaleCharged) || !is_unknown && !self.is_stale_in_place(member, page, exec)
+        let is_left_out = self.membership().is_some_and(|members| {
+            members.rebuilds.iter().any(|rebuild| rebuild.member == member && rebuild.leaves_out)
+        });
+        let is_excused = is_unknown || is_left_out || self.is_stale_in_place(member, page, exec);
+        exec.has_bug(Bug::StaleCharged) || !is_excused
     }
 
     /// Whether the content that `plan` decoded has the expected checksums. If not, the requested content is lost: the plan

@@ -61,7 +61,14 @@ impl Fault {
     ];
 
     /// The faults that strike seeds unless the caller chooses. The controller's present defects fail the others.
-    pub const DEFAULT: &[Self] = &[Self::ReturnsStale];
+    pub const DEFAULT: &[Self] = &[
+        Self::ReturnsAfterDamage,
+        Self::ReturnsStale,
+        Self::DeadRot,
+        Self::RotApart,
+        Self::Resized,
+        Self::MixedCopies,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
