@@ -7,6 +7,8 @@ pub enum Bug {
     EpochNotDurable,
     /// An assembly overwrites superblocks before it has flushed what a killed one left.
     AssemblyNotFlushed,
+    /// Assembly takes the end of a log, which no flush covered, as members return it, and does not write it again.
+    EndNotRewritten,
     /// The next epoch reuses the numbers of valid batches.
     NumberReused,
     /// Content that a flush covered and whose summary is missing disappears silently.
@@ -404,6 +406,7 @@ impl Bug {
         Self::BeyondParityTaken,
         Self::EpochNotDurable,
         Self::AssemblyNotFlushed,
+        Self::EndNotRewritten,
         Self::NumberReused,
         Self::GapIgnored,
         Self::LossForgotten,
