@@ -44,6 +44,8 @@ pub enum Bug {
     ReturnBelieved,
     /// A rebuild continues when too many members are missing, and leaves out what may return with them.
     RebuildNotHalted,
+    /// A log takes a replacement for a member whose content a halted rebuild needs.
+    NeededReplaced,
     /// A member counts as whole although its rebuild left something out.
     LeftOutForgotten,
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
@@ -432,6 +434,7 @@ impl Bug {
         Self::MismatchNotCharged,
         Self::CleanTooEarly,
         Self::RebuildNotHalted,
+        Self::NeededReplaced,
         Self::LeftOutForgotten,
     ];
 }

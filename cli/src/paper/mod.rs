@@ -33,7 +33,10 @@ const EXAMPLES: &[Example] = &[
         "the default scheme beside each paper's own, on that paper's metric",
     ),
     ("stripewise paper 004 --quick --rows fig2", "how fast chunk sizes make random reads and writes"),
-    ("stripewise paper 000 --quick --rows 0a --seeds 5", "five seeds: a typical value with its interval, and a verdict"),
+    (
+        "stripewise paper 000 --quick --rows 0a --seeds 5",
+        "five seeds: a typical value with its interval, and a verdict",
+    ),
     ("stripewise paper all --quick --out results", "every paper, with a report of its own each"),
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, as JSON"),
 ];
