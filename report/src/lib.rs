@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod beside;
+mod cautions;
 mod chart;
 mod course;
 mod distribution;
