@@ -53,10 +53,10 @@ struct Sample {
 }
 
 impl Paper {
-    /// Judges the claims of these ids by what several seeds measured, each all points. A number becomes its typical value with a
-    /// Student interval at 95 %. The verdict is the worst of those at the ends and the middle of the interval: a claim agrees
-    /// only if the whole interval does. Values that are no numbers are shown for the first seed, and the worst verdict of any seed
-    /// counts. One seed says nothing of chance, so its claims have no verdict.
+    /// Judges the claims of these ids by what several seeds measured, each all points. A number becomes its typical value
+    /// with a Student interval at 95 %. The verdict is the worst of those at the ends and the middle of the interval: a
+    /// claim agrees only if the whole interval does. Values that are no numbers are shown for the first seed, and the worst
+    /// verdict of any seed counts. One seed says nothing of chance, so its claims have no verdict.
     ///
     /// # Errors
     /// What is wrong in the paper's file: an unknown column, a bad expression.
