@@ -8,7 +8,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
-use std::collections::HashMap;
 use std::sync::Arc;
 pub use stripewise_sim::Figure;
 
@@ -112,10 +111,11 @@ impl Figures {
                 Figure::Real(_) => DataType::Float64,
             };
             let field = Field::new(&total.name, kind, false);
-            let marks = [(total.measured, MEASURED), (total.derived, DERIVED)];
-            let marks =
-                marks.into_iter().filter(|(is, _)| *is).map(|(_, key)| (key.to_owned(), YES.to_owned()));
-            field.with_metadata(marks.collect::<HashMap<_, _>>())
+            match total {
+                NamedFigure { measured: true, .. } => field.with_metadata([mark(MEASURED)]),
+                NamedFigure { derived: true, .. } => field.with_metadata([mark(DERIVED)]),
+                _ => field,
+            }
         };
         let column = |total: &NamedFigure| -> ArrayRef {
             match total.value {
@@ -165,6 +165,10 @@ impl Figures {
 const MEASURED: &str = "measured";
 const DERIVED: &str = "derived";
 const YES: &str = "true";
+
+fn mark(key: &str) -> (String, String) {
+    (key.to_owned(), YES.to_owned())
+}
 
 #[cfg(test)]
 mod tests {

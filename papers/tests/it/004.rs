@@ -37,7 +37,7 @@ fn as_printed(point: &StudyPoint, scheme: &str) -> Vec<(&'static str, f64)> {
 }
 
 fn shown(paper: &Paper, measured: &[Measured], claim: &str) -> String {
-    let found = exact(&paper, &[claim.to_owned()], measured, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let found = exact(paper, &[claim.to_owned()], measured, &[]).unwrap_or_else(|error| panic!("{error}"));
     found.claims[0].measured[0].clone()
 }
 
