@@ -100,6 +100,13 @@ fn killed_servers_after_a_failed_flush_find_a_log_that_does_not_write_its_end_ag
     assert!(what.contains("is CLEAN"), "{what}");
 }
 
+/// A read decodes a chunk of a damaged page, and the chunk waits in memory while a scrub walks over its segment.
+#[test]
+fn chunks_that_wait_in_memory_for_their_new_place_are_durable_with_the_flush_after_a_scrub() {
+    let checked = Checker::new(None).seed(7_301_240, &[Kind::Log5]);
+    checked.unwrap_or_else(|broken| panic!("{}", complaint(&broken)));
+}
+
 #[test]
 fn gap_and_beyond_are_told_and_what_is_opened_by_force_returns_nothing_wrong() {
     for kind in Kind::ALL {
