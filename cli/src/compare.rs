@@ -96,6 +96,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIGURE=SHARE", help_heading = "Workload")]
     until: Option<Until>,
 
+    /// Also print how fast the simulator itself was, and the directory of each run
+    #[arg(long, help_heading = "Results", conflicts_with = "json")]
+    all: bool,
+
     #[command(flatten)]
     jobs: JobsArgs,
 }
@@ -145,7 +149,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         if json {
             print_json(&settings, Summary::at(entries, rate)?, until, &finished, context)?;
         } else {
-            print(entries, rate, ended, &finished, &place, context)?;
+            print(entries, rate, ended, args.all, &finished, &place, context)?;
         }
         if let Some(until) = &args.until {
             let runs = finished.iter().map(|run| run.run.inputs().digest()).collect();
@@ -214,26 +218,47 @@ fn print(
     entries: Vec<Entry>,
     rate: Rate,
     ended: Option<String>,
+    all: bool,
     finished: &[Finished],
     place: &Place,
     context: &mut Context<'_>,
 ) -> Outcome {
     if let Some(first) = entries.first() {
         let remarks = remarks(first).into_iter().chain(warmups(&entries)).collect::<Vec<_>>();
-        let summary = Summary::at(entries, rate)?.text(width());
-        context.out.write_all(summary.as_bytes())?;
+        let summary = Summary::at(entries, rate)?.with_simulator(all);
+        context.out.write_all(summary.text(width()).as_bytes())?;
         writeln!(context.out)?;
-        for remark in ended.into_iter().chain(remarks) {
+        for remark in ended.into_iter().chain(remarks).chain(behind(&summary)) {
             writeln!(context.out, "{remark}")?;
         }
     }
     if !context.quiet {
         writeln!(context.out, "results   {}", place.root().display())?;
     }
-    for run in finished {
-        print_place(run, place, context)?;
+    if all {
+        for run in finished {
+            print_place(run, place, context)?;
+        }
+    } else if !context.quiet {
+        let computed = finished.iter().filter(|run| run.cpu_ns.is_some()).count();
+        let there = finished.len() - computed;
+        writeln!(context.out, "runs      {computed} computed, {there} there already; --all lists them")?;
     }
     Ok(())
+}
+
+/// Which rows fall behind the trace.
+pub(crate) fn behind(summary: &Summary) -> Option<String> {
+    let rows = summary.behind();
+    let most = rows.iter().map(|(_, most)| *most).fold(0.0, f64::max);
+    let names: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "note      the array falls behind the trace with {}: the last answer comes up to {most:.2} times as late as the last \
+             request, so response times depend on how long the trace is",
+            names.join(", ")
+        )
+    })
 }
 
 /// Prints the directory of a run's tables, and whether the run was computed now.

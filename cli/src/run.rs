@@ -5,7 +5,7 @@ use serde_json::json;
 use stripewise_results::summary::{Summary, significant};
 use stripewise_results::{Figure, Table};
 
-use crate::compare::{print_place, print_settings, remarks, warmups};
+use crate::compare::{behind, print_place, print_settings, remarks, warmups};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
@@ -66,6 +66,11 @@ const GROUPS: &[(&str, &str)] = &[
     ("Write amplification", "programs_per_member_page"),
     ("Wear and balance", "least_erase_blocks"),
     ("Span and trace", "array_bytes"),
+    ("Rates over the measured window", "window_ns"),
+    ("Further percentiles", "response_p50_ns"),
+    ("Busiest member", "busiest_member_utilisation"),
+    ("Offered load", "offered_requests_per_second"),
+    ("Simulator", "cpu_ns"),
 ];
 
 /// The totals under the titles of their groups. Totals of zero appear only if `all` is set.
@@ -119,7 +124,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     context.out.write_all(grouped(&totals, args.all).as_bytes())?;
     writeln!(context.out)?;
     members::print(&finished.run, context)?;
-    for remark in remarks(&entry).into_iter().chain(warmups(std::slice::from_ref(&entry))) {
+    let behind = behind(&Summary::new(vec![entry.clone()])?);
+    for remark in remarks(&entry).into_iter().chain(warmups(std::slice::from_ref(&entry))).chain(behind) {
         writeln!(context.out, "{remark}")?;
     }
     print_place(&finished, &place, context)?;
@@ -139,6 +145,8 @@ fn unit(name: &str) -> &'static str {
         ("_pages", "pages"),
         ("_blocks", "blocks"),
         ("requests", "requests"),
+        ("mib_per_second", "MiB/s"),
+        ("_per_second", "/s"),
     ];
     units.iter().find(|(ending, _)| name.ends_with(ending)).map_or("", |(_, unit)| unit)
 }
@@ -146,11 +154,13 @@ fn unit(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stripewise_results::totals::TOTALS;
+    use stripewise_results::totals::{OF_OPEN_LOOP, TOTALS};
 
     #[test]
     fn every_group_begins_with_a_total_in_the_order_of_the_totals() {
-        let place = |name: &str| TOTALS.iter().position(|(total, _)| *total == name);
+        let (last, others) = TOTALS.split_last().expect("there are totals");
+        let all = || others.iter().chain(OF_OPEN_LOOP).chain([last]);
+        let place = |name: &str| all().position(|(total, _)| *total == name);
         let places: Option<Vec<usize>> = GROUPS.iter().map(|(_, first)| place(first)).collect();
         let places = places.expect("every group begins with a total");
         assert!(places[0] == 0 && places.is_sorted_by(|a, b| a < b), "{places:?}");

@@ -7,6 +7,8 @@ pub enum Bug {
     EpochNotDurable,
     /// An assembly overwrites superblocks before it has flushed what a killed one left.
     AssemblyNotFlushed,
+    /// Assembly takes the end of a log, which no flush covered, as members return it, and does not write it again.
+    EndNotRewritten,
     /// The next epoch reuses the numbers of valid batches.
     NumberReused,
     /// Content that a flush covered and whose summary is missing disappears silently.
@@ -42,6 +44,8 @@ pub enum Bug {
     ReturnBelieved,
     /// A rebuild continues when too many members are missing, and leaves out what may return with them.
     RebuildNotHalted,
+    /// A log takes a replacement for a member whose content a halted rebuild needs.
+    NeededReplaced,
     /// A member counts as whole although its rebuild left something out.
     LeftOutForgotten,
     /// An update in place keeps the old checksum of parity that no member can take: stale parity counts as intact when its
@@ -409,6 +413,7 @@ impl Bug {
         Self::BeyondParityTaken,
         Self::EpochNotDurable,
         Self::AssemblyNotFlushed,
+        Self::EndNotRewritten,
         Self::NumberReused,
         Self::GapIgnored,
         Self::LossForgotten,
@@ -434,6 +439,7 @@ impl Bug {
         Self::MismatchNotCharged,
         Self::CleanTooEarly,
         Self::RebuildNotHalted,
+        Self::NeededReplaced,
         Self::LeftOutForgotten,
     ];
 }

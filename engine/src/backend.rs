@@ -99,6 +99,15 @@ pub trait Backend {
     /// Closes a member that the array runs without. Its operations in flight may still complete.
     fn close(&mut self, member: u16);
 
+    /// Takes away a member that does not answer: its operations end now as timed out, and their memory is not used again
+    /// before the system has ended them. Then [`Backend::take_answered`] returns the member.
+    fn suspend(&mut self, _member: u16, _memory: &mut Pages) {}
+
+    /// A member that was suspended and has no operation left, and its number.
+    fn take_answered(&mut self) -> Option<(u16, Self::Member)> {
+        None
+    }
+
     /// Waits for operations in flight, for as long as the timeout of an operation, and abandons the rest. Their memory
     /// is not used again.
     fn let_go(&mut self, _memory: &mut Pages) {}

@@ -43,6 +43,7 @@ mod clock;
 mod discards;
 mod engine;
 mod error;
+mod failure;
 mod files;
 mod handle;
 mod incidents;
@@ -69,11 +70,12 @@ pub use engine::{
     capabilities,
 };
 pub use error::{EngineError, Failed, FileError, FileTrouble, Rejected};
+pub use failure::Failure;
 pub use files::MemberFile;
 pub use incidents::Incident;
 pub use jobs::{Completion, Request, Ticket};
 pub use media::{FileMedia, Returning, superblocks_of};
-pub use member_io::{Counts, Failure, MemberCounts, Observer};
+pub use member_io::{Counts, MemberCounts, Observer};
 pub use plain::{Order, Plain};
 pub use record::{PlanRecord, StepRecord};
 pub use ring::Ring;

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use stripewise_array::format::{FailReason, Superblock};
+use stripewise_array::format::Superblock;
 use stripewise_array::health::{Ledger, Troubles};
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
@@ -15,6 +15,7 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 
 use crate::backend::{Backend, Pages, Payload};
+use crate::failure::Failure;
 use crate::incidents::{Incident, Incidents};
 use crate::jobs::Jobs;
 use crate::out_of_space::{Waiting, bits};
@@ -29,83 +30,6 @@ const FENCE_LOOK: Duration = Duration::from_millis(100);
 
 /// Receives every plan that the controller makes.
 pub type Observer = Box<dyn FnMut(&PlanView<'_>) + Send>;
-
-/// Why a member is out of service.
-#[derive(Debug)]
-pub enum Failure {
-    /// The caller failed it with [`crate::Engine::fail`].
-    Asked,
-    /// It was absent when the array was assembled, or its content was stale.
-    Absent,
-    /// Its file has become smaller than the part that the array uses.
-    Shrunk {
-        /// Bytes that the file has.
-        bytes: u64,
-        /// Bytes that the array uses.
-        needed: u64,
-    },
-    /// An operation on it ended with an error that a serving member must not return.
-    Error {
-        /// The operation.
-        operation: Operation,
-        /// The error of the operating system.
-        error: io::Error,
-    },
-    /// The caller failed it with [`crate::Engine::fail_for`], for this reason.
-    Unreliable {
-        /// What it means for its content.
-        reason: FailReason,
-        /// The reason, for people.
-        text: String,
-    },
-    /// Its owner page was not confirmed within the timeout of an operation, while writes waited for the confirmation.
-    Unconfirmed {
-        /// How long writes waited.
-        waited: Duration,
-    },
-}
-
-impl Failure {
-    /// What it means for the content of the member, if the member returns.
-    pub fn reason(&self) -> FailReason {
-        match self {
-            Self::Asked => FailReason::Asked,
-            Self::Absent => FailReason::Unknown,
-            Self::Shrunk { .. } => FailReason::Damage,
-            Self::Error { .. } | Self::Unconfirmed { .. } => FailReason::Gone,
-            Self::Unreliable { reason, .. } => *reason,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (operation, error) = match self {
-            Self::Asked => return f.write_str("it was taken out of service"),
-            Self::Unreliable { text, .. } => return f.write_str(text),
-            Self::Unconfirmed { waited } => {
-                return write!(
-                    f,
-                    "it did not answer the heartbeat of the owner for {waited:?}, and writes waited for it"
-                );
-            }
-            Self::Absent => return f.write_str("it was absent or stale at assembly"),
-            Self::Shrunk { bytes, needed } => {
-                return write!(
-                    f,
-                    "its file has {bytes} bytes, and the array uses {needed}: it was cut short"
-                );
-            }
-            Self::Error { operation, error } => (operation, error),
-        };
-        match operation.kind {
-            OperationKind::Read => write!(f, "reading page {}: {error}", operation.page),
-            OperationKind::Write => write!(f, "writing page {}: {error}", operation.page),
-            OperationKind::Trim => write!(f, "trimming page {}: {error}", operation.page),
-            OperationKind::Flush => write!(f, "flushing: {error}"),
-        }
-    }
-}
 
 /// Operations on members so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,9 +58,10 @@ pub struct MemberCounts {
 /// The driver's state of one member.
 #[derive(Debug, Default)]
 struct Member {
-    /// Operations in flight, and how many of them are flushes.
+    /// Operations in flight, and how many of them are flushes, and writes.
     in_flight: u32,
     flushes: u32,
+    writes: u32,
     /// Whether it refused an operation since it was last reported ready.
     refused: bool,
     failure: Option<Failure>,
@@ -331,7 +256,9 @@ impl<B: Backend> MemberIo<B> {
             return;
         }
         while let Some(one) = self.out_of_space.take_due() {
-            self.members[one.operation.member as usize].in_flight += 1;
+            let member = &mut self.members[one.operation.member as usize];
+            member.in_flight += 1;
+            member.writes += u32::from(one.operation.kind == OperationKind::Write);
             self.backend.start(one.id, &one.operation, one.page, memory);
         }
     }
@@ -343,6 +270,7 @@ impl<B: Backend> MemberIo<B> {
             let member = &mut self.members[ended.operation.member as usize];
             member.in_flight -= 1;
             member.flushes -= u32::from(ended.operation.kind == OperationKind::Flush);
+            member.writes -= u32::from(ended.operation.kind == OperationKind::Write);
             self.watch.moved(ended.operation.member);
             if let Some(recording) = self.recording.as_mut().filter(|_| ended.result.is_ok()) {
                 recording.succeeded(ended.operation.member, ended.id, ended.operation.kind);
@@ -426,7 +354,7 @@ impl<B: Backend> MemberIo<B> {
     pub(crate) fn fail(&mut self, member: u16, why: Failure) {
         let place = &mut self.members[member as usize];
         if place.failure.is_none() {
-            let is_timeout = matches!(why, Failure::Unconfirmed { .. });
+            let is_timeout = matches!(why, Failure::Unconfirmed { .. } | Failure::Hung { .. });
             self.incidents.note(Incident::Failed { member, reason: why.to_string(), is_timeout });
         }
         place.failure.get_or_insert(why);
@@ -467,6 +395,20 @@ impl<B: Backend> MemberIo<B> {
     pub(crate) fn is_awaited(&self, member: u16) -> bool {
         let member = &self.members[member as usize];
         member.in_flight > member.flushes && member.failure.is_none()
+    }
+
+    /// Whether the member owes an answer to a write.
+    pub(crate) fn is_writing(&self, member: u16) -> bool {
+        let member = &self.members[member as usize];
+        member.writes > 0 && member.failure.is_none()
+    }
+
+    /// Counts a timeout of a member that hangs.
+    pub(crate) fn note_hang(&mut self, member: u16) {
+        let page_bytes = self.jobs.page_bytes();
+        let troubles = &mut self.members[member as usize].troubles;
+        troubles.failed(self.now, OperationKind::Write, Outcome::Timeout, (0, page_bytes));
+        self.trouble_count += 1;
     }
 
     /// Operations that the member has accepted and not completed.
@@ -519,6 +461,7 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
         let member = &mut self.members[operation.member as usize];
         member.in_flight += 1;
         member.flushes += u32::from(operation.kind == OperationKind::Flush);
+        member.writes += u32::from(operation.kind == OperationKind::Write);
         if let Some(scribe) = &mut self.scribe {
             let has_bytes = operation.kind == OperationKind::Write;
             scribe.start(id, operation, if has_bytes { memory.page(page) } else { &[] });

@@ -108,6 +108,11 @@ impl Watch {
         self.members[usize::from(member)] = StillMember::default();
     }
 
+    /// How long a member has been stalled.
+    pub(crate) fn still_ns(&self, member: u16) -> Nanos {
+        self.members[usize::from(member)].still_ns
+    }
+
     /// Whether a member is slow.
     pub(crate) fn is_slow(&self, member: u16) -> bool {
         self.members[usize::from(member)].is_slow

@@ -118,6 +118,14 @@ impl Backend for Files {
         either!(self, way => way.file_system(member))
     }
 
+    fn suspend(&mut self, member: u16, memory: &mut Pages) {
+        either!(self, way => way.suspend(member, memory));
+    }
+
+    fn take_answered(&mut self) -> Option<(u16, MemberFile)> {
+        either!(self, way => way.take_answered())
+    }
+
     fn let_go(&mut self, memory: &mut Pages) {
         either!(self, way => way.let_go(memory));
     }

@@ -5,7 +5,8 @@ use serde_json::{Map, json};
 
 use crate::document::{Claim, Text};
 use crate::error::Error;
-use crate::language::{NOTHING, of_json, of_table};
+use crate::kind::Kind;
+use crate::language::{NOTHING, items, of_json, of_table};
 use crate::names::Names;
 use crate::paper::Paper;
 use crate::point::{Attributes, Measured, More, with};
@@ -52,26 +53,14 @@ struct Sample {
 }
 
 impl Paper {
-    /// Judges the claims of these ids by what was `measured`.
+    /// Judges the claims of these ids by what several seeds measured, each all points. A number becomes its typical value
+    /// with a Student interval at 95 %. The verdict is the worst of those at the ends and the middle of the interval: a
+    /// claim agrees only if the whole interval does. Values that are no numbers are shown for the first seed, and the worst
+    /// verdict of any seed counts. One seed says nothing of chance, so its claims have no verdict.
     ///
     /// # Errors
     /// What is wrong in the paper's file: an unknown column, a bad expression.
     pub fn findings(
-        &self,
-        ids: &[String],
-        measured: &[Measured],
-        more: &More<'_>,
-    ) -> Result<Findings, Error> {
-        self.findings_of_seeds(ids, &[measured], more)
-    }
-
-    /// Judges the claims by what several seeds measured, each all points. A number becomes its mean with a Student interval at
-    /// 95 %. The verdict is the worst of those at the ends and the middle of the interval: a claim agrees only if the whole
-    /// interval does. Values that are no numbers are shown for the first seed, and the worst verdict of any seed counts.
-    ///
-    /// # Errors
-    /// What is wrong in the paper's file: an unknown column, a bad expression.
-    pub fn findings_of_seeds(
         &self,
         ids: &[String],
         seeds: &[&[Measured]],
@@ -88,10 +77,12 @@ impl Paper {
         let samples: Vec<Sample> =
             seeds.iter().map(|measured| self.sample(claim, measured, more)).collect::<Result<_, _>>()?;
         let first = &samples[0];
+        let kinds = self.kinds(claim, &samples)?;
         let (mut measured, mut intervals) = (Vec::new(), Vec::new());
         for (at, column) in first.columns.iter().enumerate() {
             let of_seeds = samples.iter().filter_map(|sample| sample.columns[at].as_ref());
-            let interval = Interval::of(&of_seeds.map(|(_, value)| value.clone()).collect::<Vec<_>>());
+            let interval =
+                Interval::of(&of_seeds.map(|(_, value)| value.clone()).collect::<Vec<_>>(), &kinds);
             measured.push(match column {
                 Some((names, value)) => self.shown(claim, names, value, interval.as_ref())?,
                 None => NOTHING.to_owned(),
@@ -105,26 +96,31 @@ impl Paper {
             let names = sample.judged(judged);
             match interval {
                 Some(interval) => {
-                    let names = &with(names, "mean", interval.mean.clone());
-                    for value in interval.ends_and_mean() {
+                    let names = &with(names, "typical", interval.typical.clone());
+                    for value in interval.ends_and_typical() {
                         verdicts.push(self.verdict(claim, &with(names, "value", value.clone()))?);
                     }
                 }
                 None => {
-                    let mean = names.get("value").cloned().unwrap_or_default();
-                    verdicts.push(self.verdict(claim, &with(names, "mean", mean))?);
+                    let typical = names.get("value").cloned().unwrap_or_default();
+                    verdicts.push(self.verdict(claim, &with(names, "typical", typical))?);
                 }
             }
         }
-        let verdict = Verdict::worst(verdicts);
-        let means = intervals.iter().zip(&first.columns).map(|(interval, column)| match (interval, column) {
-            (Some(interval), _) => interval.mean.clone(),
-            (None, Some((_, value))) => value.clone(),
-            (None, None) => Value::from(()),
-        });
-        let mut names = with(first.judged(judged), "values", means.collect::<Vec<_>>().into());
+        let verdict = match Verdict::worst(verdicts) {
+            Verdict::NotMeasured => Verdict::NotMeasured,
+            _ if seeds.len() < 2 => Verdict::OneSeed,
+            judged => judged,
+        };
+        let typical =
+            intervals.iter().zip(&first.columns).map(|(interval, column)| match (interval, column) {
+                (Some(interval), _) => interval.typical.clone(),
+                (None, Some((_, value))) => value.clone(),
+                (None, None) => Value::from(()),
+            });
+        let mut names = with(first.judged(judged), "values", typical.collect::<Vec<_>>().into());
         if let Some(interval) = interval {
-            names.insert("value".to_owned(), interval.mean.clone());
+            names.insert("value".to_owned(), interval.typical.clone());
         }
         names.insert("verdict".to_owned(), verdict.to_string().into());
         let rationale = self.claim_text(&claim.rationale, &names)?;
@@ -169,7 +165,24 @@ impl Paper {
         Ok(Sample { columns, names })
     }
 
-    /// The text of a value; over several seeds of its mean, and of the ends of its interval unless they are shown alike.
+    /// The kinds of a claim's numbers: one of all, or one for each member of a list.
+    fn kinds(&self, claim: &Claim, samples: &[Sample]) -> Result<Vec<Kind>, Error> {
+        let Some(kinds) = &claim.kind else { return Ok(vec![Kind::Gain]) };
+        let values =
+            samples.iter().flat_map(|sample| sample.columns.iter().flatten()).map(|(_, value)| value);
+        let mut lists = values.filter(|value| !value.is_none()).map(|value| items(value).len());
+        if kinds.len() > 1
+            && let Some(count) = lists.find(|count| *count != kinds.len())
+        {
+            let reason =
+                format!("{} kinds for a list of {count}; write one for each, or one for all", kinds.len());
+            return Err(self.language.error(&kinds[0], reason));
+        }
+        let kind = |kind: &Text| kind.parse().map_err(|reason: String| self.language.error(kind, reason));
+        kinds.iter().map(kind).collect()
+    }
+
+    /// The text of a value; over several seeds of its typical value, and of the ends of its interval unless they are shown alike.
     fn shown(
         &self,
         claim: &Claim,
@@ -177,11 +190,11 @@ impl Paper {
         value: &Value,
         interval: Option<&Interval>,
     ) -> Result<String, Error> {
-        let names = with(names, "mean", interval.map_or(value, |interval| &interval.mean).clone());
+        let names = with(names, "typical", interval.map_or(value, |interval| &interval.typical).clone());
         let show = |value: &Value| self.claim_text(&claim.shown, &with(&names, "value", value.clone()));
-        let Some(Interval { low, mean, high }) = interval else { return show(value) };
-        let (low, mean, high) = (show(low)?, show(mean)?, show(high)?);
-        Ok(if low == high { mean } else { between(&low, &mean, &high) })
+        let Some(Interval { low, typical, high }) = interval else { return show(value) };
+        let (low, typical, high) = (show(low)?, show(typical)?, show(high)?);
+        Ok(if low == high { typical } else { between(&low, &typical, &high) })
     }
 
     fn verdict(&self, claim: &Claim, names: &Attributes) -> Result<Verdict, Error> {
@@ -228,29 +241,29 @@ fn key(text: &Option<Text>) -> Text {
     text.clone().unwrap_or_default()
 }
 
-/// A mean with the ends of its interval. What follows the last semicolons, alike in all three, is said once.
-fn between(mut low: &str, mut mean: &str, mut high: &str) -> String {
+/// A typical value with the ends of its interval. What follows the last semicolons, alike in all three, is said once.
+fn between(mut low: &str, mut typical: &str, mut high: &str) -> String {
     let mut alike = String::new();
-    while let (Some((before_low, one)), Some((before_mean, two)), Some((before_high, three))) =
-        (low.rsplit_once("; "), mean.rsplit_once("; "), high.rsplit_once("; "))
+    while let (Some((before_low, one)), Some((before_typical, two)), Some((before_high, three))) =
+        (low.rsplit_once("; "), typical.rsplit_once("; "), high.rsplit_once("; "))
         && one == two
         && two == three
     {
         alike.insert_str(0, &format!("; {one}"));
-        (low, mean, high) = (before_low, before_mean, before_high);
+        (low, typical, high) = (before_low, before_typical, before_high);
     }
-    format!("{mean} [{low} to {high}]{alike}")
+    format!("{typical} [{low} to {high}]{alike}")
 }
 
 impl Findings {
     /// The titles of the columns of the table of claims.
-    pub(crate) fn head(&self) -> Vec<&str> {
+    pub fn head(&self) -> Vec<&str> {
         let measured = self.columns.iter().map(|(title, _)| title.as_str());
         ["", "result", "printed"].into_iter().chain(measured).chain(["verdict"]).collect()
     }
 
     /// Its rows.
-    pub(crate) fn rows(&self) -> Vec<Vec<String>> {
+    pub fn rows(&self) -> Vec<Vec<String>> {
         let row = |claim: &Finding| {
             let before = [claim.id.clone(), claim.what.clone(), claim.printed.clone()];
             before
@@ -262,13 +275,15 @@ impl Findings {
         self.claims.iter().map(row).collect()
     }
 
-    /// What the numbers are over several seeds; empty for one.
-    pub(crate) fn about_seeds(&self) -> String {
+    /// What the numbers are: over several seeds, or of one, which has no verdicts.
+    pub fn about_seeds(&self) -> String {
         match self.seeds {
-            0 | 1 => String::new(),
+            0 | 1 => {
+                "One seed says nothing of chance, so there are no verdicts: repeat with --seeds 5.".to_owned()
+            }
             seeds => format!(
-                "Means over {seeds} seeds, with 95 % intervals of Student in brackets. Reasons, tables and figures are those of \
-                 the first seed."
+                "Typical values over {seeds} seeds, with 95 % intervals of Student in brackets: of ratios and gains those of the \
+                 mean logarithm. Reasons, tables and figures are those of the first seed."
             ),
         }
     }
@@ -280,8 +295,7 @@ impl Findings {
         claims.iter().for_each(|claim| _ = rows.add_row(claim));
         let rationales = self.claims.iter().map(|claim| format!("- {}: {}\n", claim.id, claim.rationale));
         let about = self.about_seeds();
-        let about = if about.is_empty() { about } else { format!("{about}\n\n") };
-        format!("{rows}\n\n{about}{}", rationales.collect::<String>())
+        format!("{rows}\n\n{about}\n\n{}", rationales.collect::<String>())
     }
 
     /// The same for programs.

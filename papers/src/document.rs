@@ -267,6 +267,8 @@ pub(crate) struct Claim {
     pub(crate) define: Option<Definitions>,
     /// What was measured in a column, an expression.
     pub(crate) value: Option<Text>,
+    /// The kind of its numbers, or one for each member of its list; gains when left out.
+    pub(crate) kind: Option<Vec<Text>>,
     /// The same in words, a template.
     pub(crate) shown: Option<Text>,
     /// The verdict, an expression.
@@ -406,6 +408,7 @@ impl Document {
             ] {
                 *ours = ours.take().or_else(|| theirs.clone());
             }
+            claim.kind = claim.kind.take().or_else(|| base.kind.clone());
             claim.columns = claim.columns.take().or_else(|| base.columns.clone());
             claim.define = claim.define.take().or_else(|| base.define.clone());
         }

@@ -17,6 +17,7 @@ mod error;
 mod figures;
 mod html;
 mod intervals;
+mod kind;
 mod language;
 mod logging;
 mod maps;
@@ -31,6 +32,7 @@ mod tables;
 mod text;
 mod verdict;
 
+pub use break_even::BreakEven;
 pub use claims::{Finding, Findings};
 pub use decisions::{Decisions, measure_decisions};
 pub use error::Error;

@@ -3,19 +3,16 @@
 
 use minijinja::value::Value;
 use serde_json::json;
-use stripewise_results::paired::margin;
 
-use crate::break_even::crossings;
+use crate::break_even::BreakEven;
 use crate::document::{MapText, Text};
 use crate::error::Error;
+use crate::kind::Kind;
 use crate::language::{NOTHING, items, of_toml};
 use crate::names::Names;
 use crate::paper::Paper;
 use crate::point::{Attributes, Measured, More, with};
 use crate::tables::Section;
-
-/// The least gain of one seed that has a sign.
-const NOTABLE: f64 = 0.005;
 
 /// A map: panels over the same places.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,39 +54,40 @@ pub struct MapLine {
 /// A gain: by which share one is less than the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// The mean over the seeds.
-    pub mean: f64,
-    /// Half of the mean's Student interval at 95 %; none for one seed.
-    pub margin: Option<f64>,
+    /// The typical gain: 1 minus the geometric mean of the ratios of all seeds.
+    pub typical: f64,
+    /// The ends of its Student interval at 95 %; none for one seed.
+    pub interval: Option<(f64, f64)>,
 }
 
 impl Gain {
     /// Of one gain a seed; none where a seed lacks it.
     fn of(seeds: &[Option<f64>]) -> Option<Self> {
         let seeds: Vec<f64> = seeds.iter().copied().collect::<Option<_>>()?;
-        let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
-        mean.is_finite().then(|| Self { mean, margin: margin(&seeds) })
-    }
-
-    /// Whether it has a sign: the whole interval has it, or for one seed it is half a point or more, as claims are judged.
-    pub fn is_clear(self) -> bool {
-        self.mean.abs() > self.margin.unwrap_or(NOTABLE)
+        let found = Kind::Gain.interval(&seeds);
+        let typical = found.map_or(*seeds.first()?, |[_, typical, _]| typical);
+        typical.is_finite().then(|| Self { typical, interval: found.map(|[low, _, high]| (low, high)) })
     }
 
     fn text(self) -> String {
-        let mean = self.mean * 100.0;
-        match self.margin {
-            Some(margin) => format!("{mean:.1} ±{:.1} %", margin * 100.0),
-            None => format!("{mean:.1} %"),
+        let percent = |gain: f64| gain * 100.0;
+        match self.interval {
+            Some((low, high)) if low < high => {
+                format!("{:.1} [{:.1}, {:.1}] %", percent(self.typical), percent(low), percent(high))
+            }
+            _ => format!("{:.1} %", percent(self.typical)),
         }
     }
 }
 
 impl GainMap {
-    /// Where a line's gain changes its sign, of gains that are clear.
-    pub fn break_evens(&self, line: &MapLine) -> Vec<f64> {
-        let clear = |gain: &Option<Gain>| gain.filter(|gain| gain.is_clear()).map(|gain| gain.mean);
-        crossings(&self.places, &line.gains.iter().map(clear).collect::<Vec<_>>(), self.is_log)
+    /// Where a line's gain changes its sign, with intervals. One seed says nothing of chance, so it has none.
+    pub fn break_evens(&self, line: &MapLine) -> Vec<BreakEven> {
+        let ends = |gain: &Option<Gain>| {
+            let Gain { typical, interval } = (*gain)?;
+            interval.map(|(low, high)| [low, typical, high])
+        };
+        BreakEven::all(&self.places, &line.gains.iter().map(ends).collect::<Vec<_>>(), self.is_log)
     }
 
     /// A table for each panel.
@@ -99,7 +97,7 @@ impl GainMap {
             [self.axis.clone()].into_iter().chain(places).chain(["break-even".to_owned()]).collect();
         let row = |line: &MapLine| {
             let gains = line.gains.iter().map(|gain| gain.map_or(NOTHING.to_owned(), Gain::text));
-            let found: Vec<String> = self.break_evens(line).iter().map(|place| rounded(*place)).collect();
+            let found: Vec<String> = self.break_evens(line).iter().map(shown).collect();
             let found = if found.is_empty() { NOTHING.to_owned() } else { found.join(", ") };
             [line.name.clone()].into_iter().chain(gains).chain([found]).collect()
         };
@@ -117,11 +115,16 @@ impl GainMap {
             let of = |of: fn(&Gain) -> Option<f64>| -> Vec<Option<f64>> {
                 line.gains.iter().map(|gain| gain.as_ref().and_then(of)).collect()
             };
+            let found = self.break_evens(line);
             json!({
                 "name": line.name,
-                "gains": of(|gain| Some(gain.mean)),
-                "margins": of(|gain| gain.margin),
-                "break_evens": self.break_evens(line),
+                "gains": of(|gain| Some(gain.typical)),
+                "low": of(|gain| gain.interval.map(|(low, _)| low)),
+                "high": of(|gain| gain.interval.map(|(_, high)| high)),
+                // Its former name, for one release: half of the interval.
+                "margins": of(|gain| gain.interval.map(|(low, high)| (high - low) / 2.0)),
+                "break_evens": found.iter().map(|it| it.place).collect::<Vec<_>>(),
+                "break_even_intervals": found.iter().map(|it| it.interval).collect::<Vec<_>>(),
             })
         };
         let panel = |panel: &MapPanel| json!({ "title": panel.title, "lines": panel.lines.iter().map(line).collect::<Vec<_>>() });
@@ -220,6 +223,13 @@ impl Paper {
         let number = f64::try_from(value.clone());
         number.map(Some).map_err(|_| self.language.error(text, format!("{value} is no number")))
     }
+}
+
+/// A break-even with its interval.
+fn shown(found: &BreakEven) -> String {
+    let (low, high) = (rounded(found.interval.0), rounded(found.interval.1));
+    let place = rounded(found.place);
+    if low == high { place } else { format!("{place} [{low}, {high}]") }
 }
 
 /// A place to two significant digits.

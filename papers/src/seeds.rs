@@ -1,13 +1,13 @@
-//! What several seeds measured: the mean of each number, and its interval.
+//! What several seeds measured: the typical value of each number, and its interval.
 //!
 //! The value of a claim is a number, or a list or map of numbers, words, statements and study points. Over several seeds each
-//! number becomes its mean with a Student interval at 95 %. Statements must be the same for all seeds. Words and study points
-//! are those of the first seed: which workload is the best case, say.
+//! number becomes its typical value with a Student interval at 95 %, by its kind ([`Kind`]). Statements must be the same for
+//! all seeds. Words and study points are those of the first seed: which workload is the best case, say.
 
 use minijinja::value::{Value, ValueKind};
 use serde_json::{Value as Json, json};
-use stripewise_results::paired::margin;
 
+use crate::kind::Kind;
 use crate::language::{items, to_json};
 use crate::point::{MeasuredPoint, PointRun};
 
@@ -16,25 +16,26 @@ use crate::point::{MeasuredPoint, PointRun};
 pub struct Interval {
     /// The lower end of each number.
     pub(crate) low: Value,
-    /// Its mean.
-    pub(crate) mean: Value,
+    /// Its typical value: of differences the mean, of ratios the geometric mean.
+    pub(crate) typical: Value,
     /// The upper end.
     pub(crate) high: Value,
 }
 
 impl Interval {
-    /// The interval of what several seeds measured; none for one seed, and where statements or the shapes of values differ.
-    pub(crate) fn of(values: &[Value]) -> Option<Self> {
+    /// The interval of what several seeds measured, with the kind of all its numbers, or one for each member of a list. None for
+    /// one seed, and where statements or the shapes of values differ.
+    pub(crate) fn of(values: &[Value], kinds: &[Kind]) -> Option<Self> {
         if values.len() < 2 {
             return None;
         }
-        let [low, mean, high] = combine(&values.iter().collect::<Vec<_>>())?;
-        Some(Self { low, mean, high })
+        let [low, typical, high] = combine(&values.iter().collect::<Vec<_>>(), kinds)?;
+        Some(Self { low, typical, high })
     }
 
     /// The values by which a claim is judged.
-    pub(crate) fn ends_and_mean(&self) -> [&Value; 3] {
-        [&self.low, &self.mean, &self.high]
+    pub(crate) fn ends_and_typical(&self) -> [&Value; 3] {
+        [&self.low, &self.typical, &self.high]
     }
 
     /// Whether any number differs between the seeds.
@@ -44,12 +45,14 @@ impl Interval {
 
     /// The same for programs.
     pub(crate) fn json(&self) -> Json {
-        json!({ "low": to_json(&self.low), "mean": to_json(&self.mean), "high": to_json(&self.high) })
+        let typical = to_json(&self.typical);
+        // `mean` is its former name, for one release.
+        json!({ "low": to_json(&self.low), "typical": typical, "mean": typical, "high": to_json(&self.high) })
     }
 }
 
-/// Lower end, mean and upper end, number by number. A number that any seed lacks is missing.
-fn combine(values: &[&Value]) -> Option<[Value; 3]> {
+/// Lower end, typical value and upper end, number by number. A number that any seed lacks is missing.
+fn combine(values: &[&Value], kinds: &[Kind]) -> Option<[Value; 3]> {
     let first = *values.first()?;
     let all = |value: Value| [value.clone(), value.clone(), value];
     if values.iter().any(|value| value.is_none() || value.is_undefined()) {
@@ -62,15 +65,17 @@ fn combine(values: &[&Value]) -> Option<[Value; 3]> {
         ValueKind::Number => {
             let numbers: Vec<f64> =
                 values.iter().map(|value| f64::try_from((*value).clone()).ok()).collect::<Option<_>>()?;
-            let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-            let margin = margin(&numbers)?;
-            Some([mean - margin, mean, mean + margin].map(Value::from))
+            Some(kinds.first()?.interval(&numbers)?.map(Value::from))
         }
         // Lists that were joined are iterables.
         ValueKind::Seq | ValueKind::Iterable => {
             let lists: Vec<Vec<Value>> = values.iter().map(|value| items(value)).collect();
             let is_alike = lists.iter().all(|list| list.len() == lists[0].len());
-            let of = |at: usize| combine(&lists.iter().map(|list| &list[at]).collect::<Vec<_>>());
+            let of = |at: usize| {
+                let own = if kinds.len() > 1 { &kinds[at..=at] } else { kinds };
+                combine(&lists.iter().map(|list| &list[at]).collect::<Vec<_>>(), own)
+            };
+            let is_alike = is_alike && (kinds.len() < 2 || kinds.len() == lists[0].len());
             let each = is_alike.then(|| (0..lists[0].len()).map(of).collect::<Option<Vec<_>>>())??;
             Some([0, 1, 2].map(|end| each.iter().map(|ends| ends[end].clone()).collect()))
         }
@@ -80,7 +85,7 @@ fn combine(values: &[&Value]) -> Option<[Value; 3]> {
             let of = |key: &Value| {
                 let fields: Vec<Value> =
                     values.iter().map(|value| value.get_item(key).ok()).collect::<Option<_>>()?;
-                combine(&fields.iter().collect::<Vec<_>>())
+                combine(&fields.iter().collect::<Vec<_>>(), kinds)
             };
             let each = is_alike.then(|| keys.iter().map(of).collect::<Option<Vec<_>>>())??;
             let with =
@@ -103,11 +108,15 @@ mod tests {
     use super::*;
     use crate::language::of_json;
 
-    /// Lower ends, means and upper ends, as programs see them.
+    /// Lower ends, means and upper ends of differences, as programs see them.
     fn ends(values: &[Json]) -> Option<[Json; 3]> {
+        ends_of(values, &[Kind::Difference])
+    }
+
+    fn ends_of(values: &[Json], kinds: &[Kind]) -> Option<[Json; 3]> {
         let values: Vec<Value> = values.iter().map(of_json).collect();
-        let interval = Interval::of(&values)?;
-        Some(interval.ends_and_mean().map(to_json))
+        let interval = Interval::of(&values, kinds)?;
+        Some(interval.ends_and_typical().map(to_json))
     }
 
     #[test]
@@ -126,6 +135,13 @@ mod tests {
         assert_eq!(mean, of(0.5, 0.5));
         assert_eq!((&low["gains"][1], &high["gains"][1]), (&json!(0.5), &json!(0.5)), "nothing varied");
         assert!(low["gains"][0].as_f64() < Some(0.25) && high["gains"][0].as_f64() > Some(0.75));
+    }
+
+    #[test]
+    fn each_member_of_a_list_may_have_a_kind_of_its_own() {
+        let seeds = [json!([1.0, 0.5]), json!([4.0, 0.875])];
+        let [_, typical, _] = ends_of(&seeds, &[Kind::Difference, Kind::Gain]).unwrap();
+        assert_eq!(typical, json!([2.5, 0.75]));
     }
 
     #[test]

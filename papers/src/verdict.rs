@@ -21,12 +21,14 @@ pub enum Verdict {
     SameDirection,
     /// Of the other sign, or no effect.
     Differs,
+    /// One seed measured it, which says nothing of chance.
+    OneSeed,
     /// There is nothing to judge.
     NotMeasured,
 }
 
 impl Verdict {
-    /// All.
+    /// Those that an expression may give.
     const ALL: [Self; 4] = [Self::Agrees, Self::SameDirection, Self::Differs, Self::NotMeasured];
 
     /// The worst of some words, where something was measured.
@@ -52,6 +54,7 @@ impl fmt::Display for Verdict {
             Self::Agrees => "agrees",
             Self::SameDirection => "same direction",
             Self::Differs => "differs",
+            Self::OneSeed => "one seed",
             Self::NotMeasured => "not measured",
         })
     }

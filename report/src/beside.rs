@@ -11,6 +11,8 @@ pub(crate) struct Beside {
     pub(crate) paper: Option<Paper>,
     /// The maps of an evaluation.
     pub(crate) maps: Vec<RatioMap>,
+    /// The claims of an evaluation.
+    pub(crate) claims: Option<Claims>,
     /// The work that the head names, and its address.
     pub(crate) work: Option<(String, Option<String>)>,
 }
@@ -69,6 +71,17 @@ pub struct RatioLine {
     pub name: String,
     /// Places, upwards, with what was measured.
     pub points: Vec<(f64, f64)>,
-    /// The places where it crosses 1.
-    pub break_evens: Vec<f64>,
+    /// The places where it crosses 1, each with the ends of its interval.
+    pub break_evens: Vec<(f64, (f64, f64))>,
+}
+
+/// The claims of an evaluation with their verdicts, as texts.
+#[derive(Clone, Debug)]
+pub struct Claims {
+    /// The titles of the columns; the verdict is the last.
+    pub head: Vec<String>,
+    /// A row for each claim.
+    pub rows: Vec<Vec<String>>,
+    /// What the numbers are.
+    pub about: String,
 }

@@ -104,6 +104,12 @@ impl Slices {
         ((time_ns / self.length_ns) as usize).min(self.count - 1)
     }
 
+    /// The rates of a slice with these requests and bytes.
+    fn a_second(&self, requests: u64, bytes: u64) -> Answered {
+        let seconds = self.length_ns as f64 / 1e9;
+        Answered { requests: requests as f64 / seconds, mib: bytes as f64 / 1_048_576.0 / seconds }
+    }
+
     /// The middle of a slice.
     pub(crate) fn middle(&self, slice: usize) -> f64 {
         (slice as f64 + 0.5) * self.length_ns as f64
@@ -136,6 +142,31 @@ pub(crate) fn responses(run: &FinishedRun, slices: Slices) -> Result<Vec<Option<
         }
     })?;
     Ok(latencies.into_iter().map(percentiles).collect())
+}
+
+/// What was answered in a slice of simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Answered {
+    /// Requests a second.
+    pub(crate) requests: f64,
+    /// MiB a second, of reads and writes.
+    pub(crate) mib: f64,
+}
+
+/// Reads and writes by the slice in which they were answered.
+pub(crate) fn answered(run: &FinishedRun, slices: Slices) -> Result<Vec<Answered>, Error> {
+    let mut found = vec![(0u64, 0u64); slices.count];
+    run.scan(Table::Requests, &["arrival_ns", "latency_ns", "kind", "size_bytes"], |columns| {
+        let sizes = columns[2].iter().zip(&columns[3]);
+        for ((&arrival, &latency), (&kind, &bytes)) in columns[0].iter().zip(&columns[1]).zip(sizes) {
+            let (requests, sum) = &mut found[slices.of(arrival.saturating_add(latency))];
+            if kind < 2 {
+                *requests += 1;
+                *sum += bytes;
+            }
+        }
+    })?;
+    Ok(found.into_iter().map(|(requests, bytes)| slices.a_second(requests, bytes)).collect())
 }
 
 fn percentiles(mut latencies: Vec<u64>) -> Option<Percentiles> {
@@ -217,6 +248,12 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn rates_are_a_second() {
+        let slices = Slices { length_ns: 500_000_000, count: 2 };
+        assert_eq!(slices.a_second(100, 3 << 20), Answered { requests: 200.0, mib: 6.0 });
     }
 
     #[test]

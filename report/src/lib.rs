@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod beside;
+mod cautions;
 mod chart;
 mod course;
 mod distribution;
@@ -30,7 +31,7 @@ mod verdict;
 
 use std::path::Path;
 
-pub use beside::{Logging, Paper, RatioLine, RatioMap};
+pub use beside::{Claims, Logging, Paper, RatioLine, RatioMap};
 pub use error::Error;
 pub use run::Source;
 
@@ -101,6 +102,13 @@ impl Report {
     #[must_use]
     pub fn maps(mut self, maps: Vec<RatioMap>) -> Self {
         self.beside.maps = maps;
+        self
+    }
+
+    /// Adds the claims of an evaluation, which stand before its figures.
+    #[must_use]
+    pub fn claims(mut self, claims: Claims) -> Self {
+        self.beside.claims = Some(claims);
         self
     }
 

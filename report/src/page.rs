@@ -43,6 +43,7 @@ pub(crate) fn html(set: &Set) -> Result<String, Error> {
     page += &header(set, &title, &figures);
     page += "<main>\n";
     page += &verdict::section(set);
+    page += &claims(set);
     let totals = totals(set);
     let is_long = set.runs.len() > RUNS_FIRST;
     if !is_long {
@@ -110,8 +111,9 @@ fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
         escape(&set.base_name()),
     )
     .expect("a string takes all");
+    let claims = if set.claims().is_some() { "<a href=\"#claims\">Claims</a> " } else { "" };
     let answer = if set.paper.is_none() { "<a href=\"#answer\">Answer</a> " } else { "" };
-    write!(text, "</p>\n<nav aria-label=\"Figures\">{answer}<a href=\"#totals\">Totals</a>")
+    write!(text, "</p>\n<nav aria-label=\"Figures\">{claims}{answer}<a href=\"#totals\">Totals</a>")
         .expect("a string takes all");
     for figure in figures {
         let short = figure.title.split(':').next().unwrap_or(&figure.title);
@@ -169,6 +171,18 @@ fn section(figure: &Figure) -> String {
         text += &details(title, &scrolling(&table(&figure.data, false, true)));
     }
     text + "</section>\n"
+}
+
+/// The claims of a paper with their verdicts; empty in other reports.
+fn claims(set: &Set) -> String {
+    let Some(claims) = set.claims() else { return String::new() };
+    let data = Data { head: claims.head.clone(), texts: claims.head.len(), rows: claims.rows.clone() };
+    format!(
+        "<section id=\"claims\">\n<h2>Claims of the paper</h2>\n{}<p class=\"about\">{} The reasons are in \
+         <code>tables.html</code> beside this file.</p>\n</section>\n",
+        scrolling(&table(&data, false, true)),
+        escape(&claims.about)
+    )
 }
 
 fn totals(set: &Set) -> String {

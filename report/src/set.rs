@@ -1,6 +1,6 @@
 //! A set of runs: its workloads, stripe structures and schemes, and the index of its runs.
 
-use crate::beside::{Beside, Logging, Paper, RatioMap};
+use crate::beside::{Beside, Claims, Logging, Paper, RatioMap};
 use crate::chart::Look;
 use crate::run::{LoadedRun, is_seed, join_seeds};
 use std::collections::BTreeMap;
@@ -119,6 +119,11 @@ impl Set {
     /// The work that the head names, and its address.
     pub(crate) fn work(&self) -> Option<(&str, Option<&str>)> {
         self.beside.work.as_ref().map(|(text, address)| (text.as_str(), address.as_deref()))
+    }
+
+    /// The claims of an evaluation.
+    pub(crate) fn claims(&self) -> Option<&Claims> {
+        self.beside.claims.as_ref()
     }
 
     /// The maps of an evaluation.

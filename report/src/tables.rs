@@ -15,14 +15,21 @@ enum As {
 }
 
 /// The totals that readers look for first: title, name and format.
-const TOTALS: [(&str, &str, As); 15] = [
+const TOTALS: [(&str, &str, As); 22] = [
     ("requests", "requests", As::Number),
     ("mean", "response_mean_ns", As::Time),
     ("read", "read_mean_ns", As::Time),
     ("write", "write_mean_ns", As::Time),
+    ("p50", "response_p50_ns", As::Time),
+    ("p95", "response_p95_ns", As::Time),
     ("p99", "response_p99_ns", As::Time),
     ("p99.9", "response_p999_ns", As::Time),
+    ("p99.99", "response_p9999_ns", As::Time),
     ("largest", "response_max_ns", As::Time),
+    ("requests/s", "requests_per_second", As::Number),
+    ("offered/s", "offered_requests_per_second", As::Number),
+    ("MiB/s", "mib_per_second", As::Number),
+    ("busiest member", "busiest_member_utilisation", As::Number),
     ("pre-reads", "pre_read_pages", As::Number),
     ("parity updates", "updates", As::Number),
     ("adjusted", "updates_adjusted", As::Number),

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use stripewise_results::effect;
 use stripewise_results::paired::Ratio;
 
+use crate::cautions;
 use crate::chart::{escape, figure, time};
 use crate::run::LoadedRun;
 use crate::set::{Change, Set, Sure};
@@ -156,6 +157,9 @@ fn full(place: &Place<'_>) -> String {
     text += &table(place);
     for line in why(&pair) {
         writeln!(text, "<p class=\"why\">{line}</p>").expect("a string takes all");
+    }
+    if let Some(behind) = cautions::behind(&place.runs) {
+        writeln!(text, "<p class=\"note\">{behind}</p>").expect("a string takes all");
     }
     if let Some(promise) = promise(&pair) {
         writeln!(text, "<p class=\"note\">{promise}</p>").expect("a string takes all");

@@ -21,6 +21,8 @@ pub struct NamedFigure {
     /// Whether it was measured on this machine (for example processor time), and so differs between two runs with the
     /// same inputs. Such a total is no part of the results digest.
     pub measured: bool,
+    /// Whether it follows from other results, so that the results digest does not depend on it either.
+    pub derived: bool,
 }
 
 /// The totals of one run, in the order of their columns.
@@ -38,7 +40,21 @@ impl Figures {
     /// # Errors
     /// When there is already a total of that name.
     pub fn add(&mut self, name: &str, value: Figure) -> Result<(), Error> {
-        self.insert(name, value, false)
+        self.insert(NamedFigure { name: name.to_owned(), value, measured: false, derived: false })
+    }
+
+    /// Adds totals that follow from other results of the run.
+    ///
+    /// # Errors
+    /// When there is already a total of such a name.
+    pub fn add_derived(&mut self, list: &[(&str, Figure)]) -> Result<(), Error> {
+        let figure = |&(name, value): &(&str, Figure)| NamedFigure {
+            name: name.to_owned(),
+            value,
+            measured: false,
+            derived: true,
+        };
+        list.iter().try_for_each(|one| self.insert(figure(one)))
     }
 
     /// Adds a total that was measured on this machine.
@@ -46,14 +62,14 @@ impl Figures {
     /// # Errors
     /// When there is already a total of that name.
     pub fn add_measured(&mut self, name: &str, value: Figure) -> Result<(), Error> {
-        self.insert(name, value, true)
+        self.insert(NamedFigure { name: name.to_owned(), value, measured: true, derived: false })
     }
 
-    fn insert(&mut self, name: &str, value: Figure, measured: bool) -> Result<(), Error> {
-        if self.get(name).is_some() {
-            return Err(Error::DuplicateTotal { name: name.to_owned() });
+    fn insert(&mut self, figure: NamedFigure) -> Result<(), Error> {
+        if self.get(&figure.name).is_some() {
+            return Err(Error::DuplicateTotal { name: figure.name });
         }
-        self.0.push(NamedFigure { name: name.to_owned(), value, measured });
+        self.0.push(figure);
         Ok(())
     }
 
@@ -79,7 +95,7 @@ impl Figures {
 
     /// The digest of the totals that the run's inputs decide.
     pub fn digest(&self) -> TableDigest {
-        let decided = self.0.iter().filter(|total| !total.measured);
+        let decided = self.0.iter().filter(|total| !total.measured && !total.derived);
         let fields = decided.map(|total| match total.value {
             Figure::Count(count) => (total.name.as_str(), 0, count),
             Figure::Real(real) => (total.name.as_str(), 1, real.to_bits()),
@@ -95,7 +111,11 @@ impl Figures {
                 Figure::Real(_) => DataType::Float64,
             };
             let field = Field::new(&total.name, kind, false);
-            if total.measured { field.with_metadata([measured()]) } else { field }
+            match total {
+                NamedFigure { measured: true, .. } => field.with_metadata([mark(MEASURED)]),
+                NamedFigure { derived: true, .. } => field.with_metadata([mark(DERIVED)]),
+                _ => field,
+            }
         };
         let column = |total: &NamedFigure| -> ArrayRef {
             match total.value {
@@ -133,16 +153,21 @@ impl Figures {
                     column.data_type()
                 ))
             })?;
-            let (key, yes) = measured();
-            let measured = field.metadata().get(&key) == Some(&yes);
-            totals.insert(field.name(), value, measured)?;
+            let is = |key: &str| field.metadata().get(key).is_some_and(|value| value == YES);
+            let name = field.name().clone();
+            totals.insert(NamedFigure { name, value, measured: is(MEASURED), derived: is(DERIVED) })?;
         }
         Ok(totals)
     }
 }
 
-fn measured() -> (String, String) {
-    ("measured".to_owned(), "true".to_owned())
+/// The keys of the metadata of columns, and their value.
+const MEASURED: &str = "measured";
+const DERIVED: &str = "derived";
+const YES: &str = "true";
+
+fn mark(key: &str) -> (String, String) {
+    (key.to_owned(), YES.to_owned())
 }
 
 #[cfg(test)]
@@ -152,12 +177,11 @@ mod tests {
 
     fn totals() -> impl Strategy<Value = Figures> {
         let value = prop_oneof![any::<u64>().prop_map(Figure::Count), (-1e300..1e300).prop_map(Figure::Real)];
-        prop::collection::btree_map("[a-z_]{1,12}", (value, any::<bool>()), 1..20).prop_map(|map| {
-            Figures(
-                map.into_iter()
-                    .map(|(name, (value, measured))| NamedFigure { name, value, measured })
-                    .collect(),
-            )
+        let marks = prop_oneof![Just((false, false)), Just((true, false)), Just((false, true))];
+        prop::collection::btree_map("[a-z_]{1,12}", (value, marks), 1..20).prop_map(|map| {
+            let figure =
+                |(name, (value, (measured, derived)))| NamedFigure { name, value, measured, derived };
+            Figures(map.into_iter().map(figure).collect())
         })
     }
 
@@ -168,7 +192,7 @@ mod tests {
         }
 
         #[test]
-        fn the_digest_changes_with_any_decided_total_and_with_no_measured_one(
+        fn the_digest_changes_with_any_decided_total_and_with_no_other(
             totals in totals(),
             pick in any::<prop::sample::Index>(),
         ) {
@@ -178,8 +202,8 @@ mod tests {
                 Figure::Count(count) => Figure::Count(count ^ 1),
                 Figure::Real(real) => Figure::Real(f64::from_bits(real.to_bits() ^ 1)),
             };
-            let measured = total.measured;
-            prop_assert_eq!(other.digest() == totals.digest(), measured);
+            let is_outside = total.measured || total.derived;
+            prop_assert_eq!(other.digest() == totals.digest(), is_outside);
         }
     }
 

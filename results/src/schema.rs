@@ -1,7 +1,7 @@
 //! The tables of a run: their columns, types and meanings, in one list. The Arrow schemas, the files' columns and
 //! `docs/reference/results.md` are all generated from it.
 
-use crate::totals::{OF_WARMUP, TOTALS};
+use crate::totals::{OF_OPEN_LOOP, OF_WARMUP, TOTALS};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
@@ -295,6 +295,9 @@ pub fn documentation() -> String {
         totals.iter().map(|(name, meaning)| format!("| `{name}` | {meaning} |\n")).collect()
     };
     text.push_str(&rows(TOTALS));
+    text.push_str("\nRuns in open loop (`--pacing open`, the default) have three more:\n");
+    text.push_str("\n| column | meaning |\n| --- | --- |\n");
+    text.push_str(&rows(OF_OPEN_LOOP));
     text.push_str("\nRuns with an automatic warm-up (`--warmup auto`) have two more:\n");
     text.push_str("\n| column | meaning |\n| --- | --- |\n");
     text.push_str(&rows(OF_WARMUP));

@@ -17,6 +17,25 @@ pub const OF_WARMUP: &[(&str, &str)] = &[
     ),
 ];
 
+/// Name and meaning of the totals that only runs in open loop have: `--pacing open`, the default. They stand
+/// behind `busiest_member_utilisation`.
+pub const OF_OPEN_LOOP: &[(&str, &str)] = &[
+    (
+        "offered_requests_per_second",
+        "Requests over the time from the first arrival to the last: the load that the trace offers.",
+    ),
+    ("offered_mib_per_second", "MiB of reads and writes over that time."),
+    (
+        BEHIND,
+        "The window over that time. Above 1.1 the array falls behind its trace: response times then depend on its length.",
+    ),
+];
+
+/// The total that says how late the last answer comes.
+pub const BEHIND: &str = "window_over_arrivals";
+/// Above this an array falls behind its trace.
+pub const FALLS_BEHIND: f64 = 1.1;
+
 /// Name and meaning of every total, in the order of the table's columns.
 pub const TOTALS: &[(&str, &str)] = &[
     ("requests", "Host requests served; warm-up is excluded here and in all totals below."),
@@ -173,5 +192,29 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("shifted_requests", "Requests that folding shifted so that they end before the end of the array."),
     ("skipped_lines", "Lines of the trace that were not requests and were skipped."),
     ("clamped_times", "Requests older than the previous one, which got the previous one's time."),
+    ("window_ns", "The measured window: from the first counted arrival to the last answer."),
+    (
+        "requests_per_second",
+        "Requests answered in the window, of any kind, over the window. Totals from `window_ns` to `cpu_ns` follow from \
+         others, and are not part of the results digest.",
+    ),
+    ("reads_per_second", "Of those, reads."),
+    ("writes_per_second", "Writes."),
+    ("mib_per_second", "MiB of reads and writes over the window."),
+    ("read_mib_per_second", "Of those, read."),
+    ("written_mib_per_second", "Written."),
+    ("response_p50_ns", "The response time that half of the reads and writes do not exceed: the median."),
+    ("response_p95_ns", "95 %."),
+    ("response_p9999_ns", "99.99 %."),
+    ("read_p50_ns", "The median of reads."),
+    ("read_p95_ns", "95 % of reads."),
+    ("read_p9999_ns", "99.99 % of reads."),
+    ("write_p50_ns", "The median of writes."),
+    ("write_p95_ns", "95 % of writes."),
+    ("write_p9999_ns", "99.99 % of writes."),
+    (
+        "busiest_member_utilisation",
+        "Share of the time in which a die's cells work, of the member in which they work most.",
+    ),
     ("cpu_ns", "Processor time of the run; measured, and not part of the results digest."),
 ];

@@ -148,6 +148,45 @@ pub struct Metrics {
     pub operations: Vec<Responses>,
     /// Parity updates.
     pub updates: UpdateCounts,
+    /// When the counted requests came and were answered.
+    pub times: RequestTimes,
+}
+
+/// When the first and the last of some requests came, and when the last was answered. For these times alone it does not matter
+/// which request is which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestTimes {
+    /// The first arrival; the largest time without requests.
+    first_ns: Nanos,
+    /// The last arrival.
+    last_ns: Nanos,
+    /// The last answer.
+    answered_ns: Nanos,
+}
+
+impl Default for RequestTimes {
+    fn default() -> Self {
+        Self { first_ns: Nanos::MAX, last_ns: 0, answered_ns: 0 }
+    }
+}
+
+impl RequestTimes {
+    #[inline]
+    fn add(&mut self, arrival_ns: Nanos, answered_ns: Nanos) {
+        self.first_ns = self.first_ns.min(arrival_ns);
+        self.last_ns = self.last_ns.max(arrival_ns);
+        self.answered_ns = self.answered_ns.max(answered_ns);
+    }
+
+    /// From the first arrival to the last answer; 0 without requests.
+    pub fn window_ns(&self) -> Nanos {
+        self.answered_ns.saturating_sub(self.first_ns)
+    }
+
+    /// From the first arrival to the last; 0 without requests.
+    pub fn arrivals_ns(&self) -> Nanos {
+        self.last_ns.saturating_sub(self.first_ns)
+    }
 }
 
 impl Metrics {
@@ -168,6 +207,7 @@ impl Metrics {
             written_bytes: 0,
             failed: 0,
             updates: UpdateCounts::default(),
+            times: RequestTimes::default(),
             operations: (0..members).map(|_| Responses::new(OPERATION_BITS)).collect(),
         }
     }
@@ -212,6 +252,7 @@ impl Metrics {
         }
         let latency_ns = acknowledgement.at - acknowledgement.arrival;
         self.failed += u64::from(acknowledgement.failed);
+        self.times.add(acknowledgement.arrival, acknowledgement.at);
         match kind {
             0 => {
                 self.reads.record(latency_ns);

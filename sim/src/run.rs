@@ -331,6 +331,7 @@ fn replay_on<'a>(
         drained_pages,
         simulated_ns,
         page_bytes,
+        is_open_loop: matches!(config.pacing, Pacing::Open { .. }),
     })
 }
 

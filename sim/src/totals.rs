@@ -47,6 +47,8 @@ pub struct Totals {
     pub simulated_ns: Nanos,
     /// Page size of the members.
     pub page_bytes: u32,
+    /// Whether requests come at times of their own, whether or not the array keeps up.
+    pub is_open_loop: bool,
 }
 
 /// Memory of a placement, without the content of chunks.
@@ -106,12 +108,62 @@ impl Totals {
         ratio(busiest.unwrap_or(0), self.simulated_ns)
     }
 
+    /// The share of time in which a die's cells are busy, of the member in which they are busiest.
+    pub fn busiest_member_utilisation(&self) -> f64 {
+        let of = |row: &MemberRow| ratio(row.cell_busy_ns, self.simulated_ns) / f64::from(row.dies.max(1));
+        self.members.iter().map(of).fold(0.0, f64::max)
+    }
+
+    /// Totals that follow from what is in the results digest already, or from the distributions of the response times. The
+    /// digest of a run does not depend on them. Offered rates, and how late the last answer comes, are there only in open loop.
+    pub fn derived(&self) -> Vec<(&'static str, Figure)> {
+        use Figure::{Count, Real};
+        let requests = &self.requests;
+        let all = requests.reads.with(&requests.writes);
+        let (window_ns, arrivals_ns) = (requests.times.window_ns(), requests.times.arrivals_ns());
+        let count = all.count + requests.trims + requests.flushes;
+        let bytes = requests.read_bytes + requests.written_bytes;
+        let mut figures = vec![("window_ns", Count(window_ns))];
+        for (name, count) in [
+            ("requests_per_second", count),
+            ("reads_per_second", requests.reads.count),
+            ("writes_per_second", requests.writes.count),
+        ] {
+            figures.push((name, Real(per_second(count as f64, window_ns))));
+        }
+        for (name, bytes) in [
+            ("mib_per_second", bytes),
+            ("read_mib_per_second", requests.read_bytes),
+            ("written_mib_per_second", requests.written_bytes),
+        ] {
+            figures.push((name, Real(per_second(bytes as f64 / MIB, window_ns))));
+        }
+        for (responses, [p50, p95, p9999]) in [
+            (&all, ["response_p50_ns", "response_p95_ns", "response_p9999_ns"]),
+            (&requests.reads, ["read_p50_ns", "read_p95_ns", "read_p9999_ns"]),
+            (&requests.writes, ["write_p50_ns", "write_p95_ns", "write_p9999_ns"]),
+        ] {
+            for (name, parts) in [(p50, 5_000), (p95, 9_500), (p9999, 9_999)] {
+                figures.push((name, Count(responses.percentile_ns(parts))));
+            }
+        }
+        figures.push(("busiest_member_utilisation", Real(self.busiest_member_utilisation())));
+        if self.is_open_loop {
+            figures.extend([
+                ("offered_requests_per_second", Real(per_second(count as f64, arrivals_ns))),
+                ("offered_mib_per_second", Real(per_second(bytes as f64 / MIB, arrivals_ns))),
+                ("window_over_arrivals", Real(ratio(window_ns, arrivals_ns))),
+            ]);
+        }
+        figures
+    }
+
     /// The sums of blocked operations of the members, at one of the two sampling points.
     fn blocked(&self, column: Column) -> impl ExactSizeIterator<Item = u64> + Clone {
         self.members.iter().map(column)
     }
 
-    /// Every total with its name, in the order of the table's columns.
+    /// Every total of the results digest with its name, in the order of the table's columns.
     pub fn figures(&self) -> Vec<(&'static str, Figure)> {
         use Figure::{Count, Real};
         let requests = &self.requests;
@@ -271,6 +323,12 @@ impl Totals {
         ]);
         figures
     }
+}
+
+const MIB: f64 = 1_048_576.0;
+
+fn per_second(amount: f64, ns: Nanos) -> f64 {
+    if ns == 0 { 0.0 } else { amount * 1e9 / ns as f64 }
 }
 
 /// A column of the members' table.

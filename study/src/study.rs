@@ -499,6 +499,7 @@ impl Study {
         figures.add("shifted_requests", Figure::Count(fold.shifted))?;
         figures.add("skipped_lines", Figure::Count(read.skipped_bad))?;
         figures.add("clamped_times", Figure::Count(read.clamped_times))?;
+        figures.add_derived(&totals.derived())?;
         if let Some(steady) = found {
             figures.add(WARMUP_REQUESTS, Figure::Count(job.config.warmup_requests))?;
             figures.add(WARMUP_UNFINISHED, Figure::Count(u64::from(!matches!(steady, Steady::From(_)))))?;

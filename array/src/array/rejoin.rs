@@ -3,7 +3,7 @@
 use crate::array::{Array, each};
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::format::{Stamp, Superblock};
+use stripewise_core::format::{MemberState, Stamp, Superblock};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Placement;
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
@@ -35,6 +35,16 @@ impl<M: Memory> Array<M> {
             return Stamp::of(copies, own.array, own.members[usize::from(member)].uuid);
         }
         own.stamp_of(member, copies)
+    }
+
+    /// The stamp of a member that failed in this serving and is still open: it has what was durable before it failed. `None`
+    /// until superblocks record the failure.
+    pub fn stamp_at_failure(&self, member: u16) -> Option<Stamp> {
+        let block = each!(self, placement => Placement::<M>::superblock_on_members(placement))?;
+        let record = block.members.get(usize::from(member))?;
+        let is_recorded = record.state == MemberState::Failed && record.failed_epoch == block.epoch;
+        let horizon = record.failed_batch;
+        is_recorded.then_some(Stamp { update: block.update, epoch: block.epoch, horizon })
     }
 
     /// Whether [`Self::rejoin`] would accept a member now.

@@ -63,6 +63,9 @@ impl InPlace {
         if let Some(group) = self.halted_by(exec).filter(|_| !roster.members.rebuilds.is_empty()) {
             return Err(RejoinError::Beyond(group));
         }
+        if let Some(group) = roster.members.needs_own(member, exec).filter(|_| !how.is_returned()) {
+            return Err(RejoinError::Beyond(group));
+        }
         check_newer(&roster.members.superblock, None, how)?;
         check_twin(&roster.members.superblock, how)
     }
@@ -343,10 +346,17 @@ impl InPlace {
 impl InPlace {
     /// Why the rebuild in progress is halted.
     pub(crate) fn halt<M: Memory>(&self, exec: &Executor<M>) -> Option<Halt> {
-        let members = self.membership()?;
+        let roster = self.roster.as_ref()?;
+        let members = &roster.members;
         let is_full = members.rebuilds.iter().any(|rebuild| rebuild.part.is_full);
         let unmade = is_full.then_some(Halt::Unmade(members.unrecovered));
-        self.halted_by(exec).or_else(|| members.halted_group(exec)).map(Halt::Beyond).or(unmade)
+        // A member that returns counts as failed until superblocks record its return; then the rebuild continues.
+        let comes_back = |group: u32| {
+            let is_its = |member: u16| exec.geometry.group_of(member.into()) == group;
+            roster.coming().any(|(member, is_returned)| is_returned && is_its(member))
+        };
+        let halted = members.halted_group(exec).filter(|&group| !comes_back(group));
+        self.halted_by(exec).or(halted).map(Halt::Beyond).or(unmade)
     }
 
     /// The members; `None` without metadata.

@@ -232,8 +232,8 @@ impl<M: Memory> Placement<M> for Log {
         self.membership().map(|members| &members.superblock)
     }
 
-    fn check_rejoin(&self, _member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
-        self.check_log_member(how, exec)
+    fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
+        self.check_log_member(member, how, exec)
     }
 
     fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {

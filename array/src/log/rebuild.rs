@@ -69,12 +69,17 @@ impl Log {
     /// Whether `member` may join the log.
     pub(crate) fn check_log_member<M: Memory>(
         &self,
+        member: u16,
         how: Rejoining,
         exec: &Executor<M>,
     ) -> Result<(), RejoinError> {
         let durable = self.durable();
         if exec.read_only {
             return Err(RejoinError::ReadOnly);
+        }
+        let needed = durable.members.needs_own(member, exec).filter(|_| !how.is_returned());
+        if let Some(group) = needed.filter(|_| !exec.has_bug(Bug::NeededReplaced)) {
+            return Err(RejoinError::Beyond(group));
         }
         let superblock = &durable.members.superblock;
         check_newer(superblock, Some(durable.next_batch), how)?;

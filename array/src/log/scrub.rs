@@ -109,12 +109,14 @@ impl Log {
     /// Ends a scrub, which is complete or was stopped.
     fn end_scrub<M: Memory>(&mut self, is_complete: bool, exec: &mut Executor<M>) {
         let lost_chunks = self.lost_chunks;
+        // Chunks that reads found damaged and that wait in memory: their old slots count again after a loss of power.
+        let waits = self.buffer.queues[self.hosts()..].iter().any(|queue| queue.count > 0);
         let durable = self.durable_mut();
         // Moved content must not be found at its old location at the next assembly; nor must copies of summaries that only an
         // assembly needs.
         let counts = durable.members.scrub.counts;
         let has_moved = counts.repaired + counts.obsolete > 0;
-        durable.sync.is_asked |= has_moved || !durable.collected.is_empty();
+        durable.sync.is_asked |= has_moved || waits || !durable.collected.is_empty();
         let is_verified = durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
         if is_verified && durable.shaky.is_empty() && !exec.read_only {
             exec.metadata.doubted = 0;

@@ -188,6 +188,17 @@ impl<W, R: Part> Membership<W, R> {
         (failed > 0 && failed + lacking.count() as u32 > exec.geometry.tolerance()).then_some(group)
     }
 
+    /// The group of `member`, which failed, if no other device may take its place: together with the members that still lack
+    /// content, more failed than parity tolerates. Only the devices of those that failed may have what cannot be decoded.
+    pub(crate) fn needs_own<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
+        let group_of = |member: u16| exec.geometry.group_of(member.into());
+        let group = group_of(member);
+        let lacking =
+            self.rebuilds.iter().filter(|its| group_of(its.member) == group && its.part.is_lacking());
+        let gone = exec.failed_of_group(group) + lacking.count() as u32;
+        (gone > exec.geometry.tolerance()).then_some(group)
+    }
+
     /// The group whose rebuild must wait, if there is one: see [`Self::halted_by`].
     pub(crate) fn halted_group<M: Memory>(&self, exec: &Executor<M>) -> Option<u32> {
         let lacking = self.rebuilds.iter().filter(|rebuild| rebuild.part.is_lacking());

@@ -3,7 +3,7 @@
 use super::assemble::Assembly;
 use super::install::Install;
 use super::site::{ROUND_PAGES, smallest};
-use super::superblocks::{superblock_of_log, write_all, write_and_flush};
+use super::superblocks::{superblock_of_log, write, write_all, write_and_flush};
 use super::walk::{Checkpoint, FoundBatch, Walk, WalkFindings};
 use super::{AssembleError, AssemblyOptions, Identity, RecoveryReport, check_next};
 use crate::array::Array;
@@ -20,6 +20,9 @@ use stripewise_core::memory::Memory;
 use stripewise_core::scheme::{Members, Scheme};
 
 use crate::log::Log;
+
+/// A member, and a page of it.
+type Place = (u16, u32);
 
 /// Writes an empty log.
 pub(super) fn create(
@@ -176,7 +179,14 @@ pub(super) fn open<M: Memory>(
             losses.join("; ")
         )));
     }
-    let ended = end_of_log(&mut found, &walk, &checkpoint, promised);
+    let rewrites = !opening.read_only && !opening.has_bug(Bug::EndNotRewritten);
+    let ended = match end_of_log(&mut found, &walk, &checkpoint, promised, rewrites) {
+        Ok(ended) => ended,
+        Err(error) => {
+            *memory = Some(array.into_memory());
+            return Err(error);
+        }
+    };
     let dropped = walk.later.split_off(&(ended + 1)).len() as u64;
     if !opening.read_only {
         check_numbers(&walk, &checkpoint, commit, ended)?;
@@ -364,22 +374,38 @@ fn losses(walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> Vec<String> {
 
 /// The last batch that counts. Batches up to `promised` count; after it, batches count without a gap as long as they are
 /// whole on all present members.
-fn end_of_log(found: &mut WalkFindings<'_>, walk: &Walk, checkpoint: &Checkpoint, promised: u64) -> u64 {
+///
+/// With `rewrites`, the batches after `promised` are written again where they are, for the next flush: a flush of them may
+/// have failed before the last server was killed. What members then return may be in volatile memory only, and later flushes
+/// need not make it durable.
+fn end_of_log(
+    found: &mut WalkFindings<'_>,
+    walk: &Walk,
+    checkpoint: &Checkpoint,
+    promised: u64,
+    rewrites: bool,
+) -> Result<u64, AssembleError> {
     let mut last = promised.max(checkpoint.header.horizon);
     while let Some(batch) = walk.later.get(&(last + 1)) {
-        if !is_whole(found, batch) {
-            break;
+        let Some(pages) = whole(found, batch) else { break };
+        if rewrites {
+            let at = |&((member, page), _): &(Place, _)| {
+                found.positions[member as usize].map(|member| At { member, page })
+            };
+            let places: Vec<At> = pages.iter().filter_map(at).collect();
+            let contents: Vec<&[u8]> = pages.iter().map(|(_, content)| &**content).collect();
+            write(found.media, &places, &contents)?;
         }
         last += 1;
     }
-    last
+    Ok(last)
 }
 
-/// Whether all pages of a batch are on the present members, and decode where members are absent. A batch that is not whole
-/// was never durable, and would be a stripe that tolerates fewer losses than others.
-fn is_whole(found: &mut WalkFindings<'_>, batch: &FoundBatch) -> bool {
+/// The pages of a batch with their content, if all of them are on the present members, and decode where members are absent.
+/// A batch that is not whole was never durable, and would be a stripe that tolerates fewer losses than others.
+fn whole(found: &mut WalkFindings<'_>, batch: &FoundBatch) -> Option<Vec<(Place, Box<[u8]>)>> {
     let header = &batch.header;
-    let places: Vec<(u16, u32)> =
+    let places: Vec<Place> =
         (header.first..header.end).map(|slot| found.member(header.segment, slot)).collect();
     let is_there = |nth: &usize| {
         let role = batch.entries[*nth].role;
@@ -387,17 +413,17 @@ fn is_whole(found: &mut WalkFindings<'_>, batch: &FoundBatch) -> bool {
         is_written && found.positions[places[*nth].0 as usize].is_some()
     };
     let slots: Vec<usize> = (0..places.len()).filter(is_there).collect();
-    let at: Vec<(u16, u32)> = slots.iter().map(|&nth| places[nth]).collect();
-    let contents = found.read(&at);
-    let is_right = |(nth, content): (&usize, &Option<Box<[u8]>>)| {
-        let Some(content) = content else { return false };
-        let entry = &batch.entries[*nth];
+    let at: Vec<Place> = slots.iter().map(|&nth| places[nth]).collect();
+    let contents = found.read(&at).into_iter().collect::<Option<Vec<_>>>()?;
+    let is_right = |nth: usize, content: &[u8]| {
+        let entry = &batch.entries[nth];
         if entry.role == EntryRole::Copy {
             return Summary::parse(content).is_ok_and(|copy| copy.header == *header);
         }
         crc32c(content) == entry.checksum
     };
-    slots.iter().zip(&contents).all(is_right)
+    let is_whole = slots.iter().zip(&contents).all(|(&nth, content)| is_right(nth, content));
+    is_whole.then(|| at.into_iter().zip(contents).collect())
 }
 
 /// The body of a checkpoint of a log without content in memory.

@@ -377,6 +377,18 @@ pub(crate) fn write_and_flush(
     }
 }
 
+/// Writes pages, for a later flush.
+///
+/// # Errors
+/// A member cannot be written.
+pub(crate) fn write(media: &mut dyn Media, at: &[At], contents: &[&[u8]]) -> Result<(), AssembleError> {
+    let outcomes = media.write(at, contents);
+    match at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done) {
+        Some((at, outcome)) => Err(failed(at.member, "written", *outcome)),
+        None => Ok(()),
+    }
+}
+
 /// Flushes members.
 ///
 /// # Errors

@@ -174,6 +174,22 @@ fn what_no_flush_covered_is_dropped_with_a_copy_of_its_summary() {
     (0..40).for_each(|chunk| assert!(matches!(host.read(chunk), Some(3 | 4)), "chunk {chunk}"));
 }
 
+#[test]
+fn a_member_that_cannot_be_written_when_assembly_writes_the_end_of_the_log_again_is_left_out() {
+    let mut host = host();
+    (0..40).for_each(|chunk| host.write(chunk, 3));
+    host.flush();
+    (0..100).for_each(|chunk| host.write(chunk, 4));
+    host.disk().members[1].next_assembly_write = Some(Outcome::MediumError);
+    let mut host = host.lose_power();
+    assert!(host.opened.replayed > 0 && host.opened.positions[1].is_none(), "{:?}", host.opened);
+    (0..40).for_each(|chunk| assert_eq!(host.read(chunk), Some(4), "chunk {chunk}"));
+    host.rejoin(1, host.returned(1));
+    host.finish_rebuild();
+    host.flush();
+    whole_without_any_other(&host, 1, 40, |_| 4);
+}
+
 /// A host whose array of another identifier was assembled and written often.
 fn stranger() -> Host {
     let mut host = Host::create_named(RAID5, disk(), Uuid([8; 16]));

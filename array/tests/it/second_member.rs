@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::format::{Superblock, Uuid};
-use stripewise_array::{AssemblyOptions, Halt, Rejoining, RequestKind};
+use stripewise_array::{AssemblyOptions, Halt, RejoinError, Rejoining, RequestKind};
 
 use crate::disk::{Disk, Host};
 
@@ -157,6 +157,69 @@ fn a_halted_rebuild_is_halted_after_a_restart_too() {
             check_whole(&mut host, &scheme, &values, 1, &what);
         }
     }
+}
+
+/// Whether another device may take the place of `member` now.
+fn takes_another(host: &Host, member: u16) -> Result<(), RejoinError> {
+    host.array.check_rejoin(member, Rejoining::Replacement { uuid: Uuid([0x7f; 16]), pages: PAGES })
+}
+
+#[test]
+fn no_other_device_takes_the_place_of_a_member_that_a_halted_rebuild_needs() {
+    for (level, first) in [("raid5", &[1][..]), ("raid6", &[1, 4])] {
+        for scheme in [log(level), in_place(level)] {
+            let values: Vec<u8> = (0..CHUNKS).map(value).collect();
+            let mut host = rebuilding(&scheme, &[], 0);
+            first.iter().for_each(|&member| host.fail(member));
+            host.finish();
+            for &member in first {
+                host.disk().members[usize::from(member)] = Disk::new(1, PAGES, 1024).members.remove(0);
+                let uuid = Uuid([0x70 + member as u8; 16]);
+                host.rejoin(member, Rejoining::Replacement { uuid, pages: PAGES });
+            }
+            while host.array.rebuilding().is_none_or(|(_, done, _)| done < 3) || host.array.is_failed(1) {
+                host.go_on();
+            }
+            host.fail(2);
+            host.finish();
+            assert_eq!(host.array.rebuild_halted(), Some(Halt::Beyond(0)), "{scheme}");
+            assert_eq!(takes_another(&host, 2), Err(RejoinError::Beyond(0)), "{scheme}");
+            assert_eq!(host.array.check_rejoin(2, host.returned(2)), Ok(()), "{scheme}");
+            take_back(&mut host, 2);
+            assert_eq!(host.array.rebuild_halted(), None, "{scheme}: it comes back");
+            settle(&mut host);
+            check_whole(&mut host, &scheme, &values, first.len(), &scheme);
+            host.fail(2);
+            assert_eq!(takes_another(&host, 2), Ok(()), "{scheme}: nothing else is missing");
+        }
+    }
+}
+
+#[test]
+fn no_other_device_takes_the_place_of_one_of_more_members_than_parity_tolerates() {
+    for scheme in [log("raid5"), in_place("raid5")] {
+        let mut host = rebuilding(&scheme, &[], 0);
+        host.fail(1);
+        host.finish();
+        assert_eq!(takes_another(&host, 1), Ok(()), "{scheme}");
+        host.fail(2);
+        host.finish();
+        assert_eq!(takes_another(&host, 1), Err(RejoinError::Beyond(0)), "{scheme}");
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn a_log_that_takes_another_device_in_the_place_of_a_needed_one_loses_data() {
+    let mut host = rebuilding(&log("raid5"), &[1], 30);
+    host.fail(2);
+    host.finish();
+    host.array.plant(Some(stripewise_array::Bug::NeededReplaced));
+    assert_eq!(takes_another(&host, 2), Ok(()));
+    host.disk().members[2] = Disk::new(1, PAGES, 1024).members.remove(0);
+    host.rejoin(2, Rejoining::Replacement { uuid: Uuid([0x7f; 16]), pages: PAGES });
+    settle(&mut host);
+    assert!(host.array.rebuild_lost() > 0);
 }
 
 #[test]

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use stripewise_reliability::Model;
 use stripewise_results::Figure;
 use stripewise_results::paired::margin;
+use stripewise_results::summary::significant;
+use stripewise_results::totals::{BEHIND, FALLS_BEHIND};
 use stripewise_sim::{Layout, Precondition};
 use stripewise_study::{
     DEFAULT_DEVICE, Document, Finished, SchemeSpec, Setting, Span, Study, StudySpec, What, Workload,
@@ -140,6 +142,10 @@ struct Candidate {
     worn: Worn,
     /// Blocks erased a member, the mean over seeds.
     erases: f64,
+    /// Requests and MiB a second, means over the seeds.
+    rates: [f64; 2],
+    /// The window over the time of the arrivals, the most of all seeds; 0 unless in open loop.
+    behind: f64,
     /// The place of a write when it is acknowledged.
     acknowledges: &'static str,
 }
@@ -289,6 +295,8 @@ impl Args {
             "usable",
             "p99_ms",
             "+-",
+            "requests/s",
+            "MiB/s",
             "programs/page",
             "MTTDL_years",
             "maps",
@@ -300,7 +308,7 @@ impl Args {
         let mut table = Table::new(&columns);
         let listed = |at: &usize| self.all || beaten[*at].is_none();
         for at in (0..candidates.len()).filter(listed) {
-            let Candidate { name, layout, offer, acknowledges, .. } = &candidates[at];
+            let Candidate { name, layout, offer, acknowledges, rates, .. } = &candidates[at];
             let ms = |ns: f64| format!("{:.3}", ns / 1e6);
             let mut cells = vec![
                 json!(name),
@@ -308,6 +316,8 @@ impl Args {
                 json!(human::bytes(offer.capacity)),
                 json!(ms(mean(&offer.p99_ns))),
                 json!(margin(&offer.p99_ns).map_or("–".to_owned(), ms)),
+                json!(significant(rates[0])),
+                json!(significant(rates[1])),
                 json!(format!("{:.2}", mean(&offer.programs))),
                 json!(format!("{:.3e}", offer.mttdl_years)),
                 json!(human::bytes(offer.map_bytes)),
@@ -328,6 +338,16 @@ impl Args {
         }
         if self.seeds.get() == 1 {
             wrap("\nwith one seed no p99 beats another: give --seeds 5", 0, width(), &mut text);
+        }
+        let behind = (0..candidates.len()).filter(listed).map(|at| &candidates[at]);
+        let behind: Vec<&str> =
+            behind.filter(|it| it.behind > FALLS_BEHIND).map(|it| it.name.as_str()).collect();
+        if !behind.is_empty() {
+            let line = format!(
+                "\nfalls behind the requests: {}; its p99 depends on their number",
+                behind.join(", ")
+            );
+            wrap(&line, 0, width(), &mut text);
         }
         for Skipped { scheme, layout, reason } in skipped {
             wrap(
@@ -354,13 +374,16 @@ impl Args {
     ) -> Value {
         let names = |at: usize| json!({ "scheme": candidates[at].name, "members": candidates[at].layout });
         let rows = candidates.iter().zip(beaten).map(|(candidate, beaten)| {
-            let Candidate { name, layout, offer, erases, acknowledges, .. } = candidate;
+            let Candidate { name, layout, offer, erases, acknowledges, rates, behind, .. } = candidate;
             json!({
                 "scheme": name,
                 "members": layout,
                 "capacity_bytes": offer.capacity,
                 "response_p99_ns": mean(&offer.p99_ns),
                 "response_p99_margin_ns": margin(&offer.p99_ns),
+                "requests_per_second": rates[0],
+                "mib_per_second": rates[1],
+                "window_over_arrivals": behind,
                 "programs_per_host_page": mean(&offer.programs),
                 "mttdl_years": offer.mttdl_years,
                 "map_bytes": offer.map_bytes,
@@ -406,6 +429,8 @@ impl Candidate {
                 programs: all("programs_per_host_page"),
             },
             erases: mean(&erases),
+            rates: ["requests_per_second", "mib_per_second"].map(|name| mean(&all(name))),
+            behind: all(BEHIND).into_iter().fold(0.0, f64::max),
             acknowledges: acknowledges(runs[0].run.inputs()).unwrap_or("?"),
             worn: worn[0].clone(),
         })

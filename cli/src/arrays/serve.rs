@@ -142,6 +142,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = timeout, overrides_with = "timeout")]
     timeout: Span,
 
+    /// How long writes of a log wait for a member that does not answer, before the log continues without it: 100ms to 1h
+    ///
+    /// The member is taken back when it answers, and gets the writes that it missed. If it does not answer within --timeout, it
+    /// stays failed.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = timeout, overrides_with = "stall")]
+    stall: Span,
+
     /// With --force: the file or device without a superblock that is member N, if its content does not prove it; repeat the
     /// option for several
     #[arg(long, value_name = "N=PATH", value_parser = numbered, requires = "force", conflicts_with = "transcript")]
@@ -226,6 +233,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         rate,
         timeout,
         failmode: args.failmode,
+        stall: Duration::from_nanos(args.stall.0),
         ..Options::default()
     };
     let opening =

@@ -4,7 +4,7 @@ use serde_json::json;
 use stripewise_papers::{
     EvaluationOptions, GainMap, Intervals, MapLine, Measured, Paper, Search, StudyPoint, measure_decisions,
 };
-use stripewise_report::{Logging, RatioLine, RatioMap, Report, Source};
+use stripewise_report::{Claims, Logging, RatioLine, RatioMap, Report, Source};
 use stripewise_study::overhead::Cost;
 use stripewise_study::{Finished, Study, bibliography};
 
@@ -53,13 +53,18 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
         more.push(("decisions", decisions.json()));
     }
     let all: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
-    let findings = paper.findings_of_seeds(&asked.claims, &all, &more)?;
+    let findings = paper.findings(&asked.claims, &all, &more)?;
     let maps = paper.maps(&all, &more)?;
     let json = paper.json(&findings, &maps, all[0], &more)?;
     let mut sections = paper.sections(all[0], &more)?;
     sections.extend(maps.iter().flat_map(GainMap::sections));
     let tables = paper.html(&findings, &sections);
-    let report = report.maps(maps.iter().map(drawn).collect());
+    let claims = Claims {
+        head: findings.head().into_iter().map(str::to_owned).collect(),
+        rows: findings.rows(),
+        about: findings.about_seeds(),
+    };
+    let report = report.maps(maps.iter().map(drawn).collect()).claims(claims);
     args.finish(report, json, &findings.markdown(), Some(&tables), &spans, context)
 }
 
@@ -146,8 +151,8 @@ fn drawn(map: &GainMap) -> RatioMap {
         let points = map.places.iter().zip(&line.gains);
         RatioLine {
             name: line.name.clone(),
-            points: points.filter_map(|(place, gain)| Some((*place, 1.0 - gain.as_ref()?.mean))).collect(),
-            break_evens: map.break_evens(line),
+            points: points.filter_map(|(place, gain)| Some((*place, 1.0 - gain.as_ref()?.typical))).collect(),
+            break_evens: map.break_evens(line).iter().map(|found| (found.place, found.interval)).collect(),
         }
     };
     RatioMap {

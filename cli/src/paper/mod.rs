@@ -33,7 +33,10 @@ const EXAMPLES: &[Example] = &[
         "the default scheme beside each paper's own, on that paper's metric",
     ),
     ("stripewise paper 004 --quick --rows fig2", "how fast chunk sizes make random reads and writes"),
-    ("stripewise paper 000 --quick --rows 0a --seeds 5", "a mean over five seeds, with its interval"),
+    (
+        "stripewise paper 000 --quick --rows 0a --seeds 5",
+        "five seeds: a typical value with its interval, and a verdict",
+    ),
     ("stripewise paper all --quick --out results", "every paper, with a report of its own each"),
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, as JSON"),
 ];
@@ -87,9 +90,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Repeat the evaluation with N seeds, from --seed on: results are means with 95 % intervals
+    /// Repeat the evaluation with N seeds, from --seed on: results are typical values with 95 % intervals
     ///
-    /// A claim agrees only if its whole interval does. Reasons, tables and figures are those of the first seed.
+    /// A claim agrees only if its whole interval does; one seed has no verdicts. Reasons, tables and figures are those of the
+    /// first seed.
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one::<NonZero<u64>>)]
     seeds: NonZero<u64>,
 

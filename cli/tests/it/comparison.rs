@@ -23,7 +23,8 @@ fn total(run: &Value, name: &str) -> u64 {
 #[test]
 fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
     let sandbox = Sandbox::with_trace();
-    let text = sandbox.run("compare --trace trace.csv --seeds 2 --jobs 2").success();
+    let text = sandbox.run("compare --trace trace.csv --seeds 2 --jobs 2 --all").success();
+    assert!(text.contains("simulator's"), "how fast the simulator was: {text}");
     let shown = masked(&text);
     let kept: Vec<&str> = shown.lines().filter(|line| !line.contains("processor")).collect();
     for name in
@@ -50,6 +51,16 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
     assert!(kept.contains(&"report    stripewise-results/report.html"), "{text}");
     let report = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
     assert!(report.contains("paper000-adaptive") && report.contains("</html>"), "the report is whole");
+
+    let short = sandbox.run("compare --trace trace.csv --seeds 2").success();
+    assert!(
+        short.contains("\nruns      0 computed, 8 there already; --all lists them\nreport    "),
+        "{short}"
+    );
+    assert!(!short.contains("simulator's") && !short.contains("seed 1:"), "without --all: {short}");
+    for rate in ["offered", "MiB/s", "p99.99", "busiest"] {
+        assert!(short.contains(rate), "{rate} is missing: {short}");
+    }
 
     let again = sandbox.run("report --out again.html").success();
     assert_eq!(again, "report    again.html\n");

@@ -147,6 +147,11 @@ fn read_all(disk: &mut Disk) -> Vec<Duration> {
 /// A served array of this scheme with some data, whose third member can be stopped; none where the requirements are
 /// missing.
 fn setup(scheme: &str) -> Option<Setup> {
+    setup_with(scheme, &format!("--timeout {TIMEOUT}"))
+}
+
+/// The same with these options of the server.
+fn setup_with(scheme: &str, options: &str) -> Option<Setup> {
     if let Some(missing) = missing() {
         eprintln!("skipped: {missing}");
         return None;
@@ -160,7 +165,7 @@ fn setup(scheme: &str) -> Option<Setup> {
         File::create(sandbox.path().join(name)).and_then(|file| file.set_len(16 << 20)).expect("it has room");
     }
     sandbox.run(&format!("create pool a b fuse/member d e --scheme {scheme}")).success();
-    let served = Served::start(&sandbox, "pool", &format!("--timeout {TIMEOUT}"));
+    let served = Served::start(&sandbox, "pool", options);
     let _watchdog = Watchdog::over(vec![fuse.server.id(), served.pid()]);
     let mut disk = served.disk();
     for page in 0..PAGES {
@@ -261,6 +266,81 @@ fn an_array_stops_without_a_member_that_does_not_answer_and_has_all_that_was_wri
     for page in 1..PAGES {
         assert_eq!(disk.read(page * PAGE, PAGE as u32), content(page), "page {page}");
     }
+}
+
+/// Writes and flushes every page, and returns the longest time of a request.
+fn write_all(disk: &mut Disk) -> Duration {
+    let timed = |disk: &mut Disk, page: u64| {
+        let begun = Instant::now();
+        disk.write(page * PAGE, &content(page));
+        if page.is_multiple_of(64) {
+            disk.flush();
+        }
+        begun.elapsed()
+    };
+    let longest = (0..PAGES).map(|page| timed(disk, page)).max().unwrap_or_default();
+    disk.flush();
+    longest
+}
+
+#[test]
+fn writes_of_a_log_wait_a_moment_for_a_member_that_is_stopped_and_it_returns_by_itself() {
+    for scheme in ["durable-was", "durable-raid6-was"] {
+        let Some(setup) = setup_with(scheme, "--timeout 30s --stall 500ms") else { return };
+        let Setup { fuse, served, sandbox, .. } = &setup;
+        sandbox.run("spare pool spare").success();
+        let mut disk = served.disk();
+        for round in 1..=2 {
+            fuse.signal("-STOP");
+            let longest = write_all(&mut disk);
+            let told = status(sandbox);
+            println!("{scheme}, round {round}: longest write {longest:?}");
+            assert!(longest < Duration::from_secs(5), "the timeout is 30 s: {longest:?}");
+            let member = &told["members"][2];
+            assert_eq!(member["state"], "failed", "{told}");
+            assert!(member["reason"].to_string().contains("until it answers"), "{told}");
+            assert_eq!(told["spares"].as_array().map(Vec::len), Some(1), "it may answer soon: {told}");
+            fuse.signal("-CONT");
+            wait_until(sandbox, |status| status["health"] == "clean");
+            let told = status(sandbox);
+            let timeouts = told["members"][2]["total_errors"]["timeouts"].as_u64();
+            assert_eq!(
+                (told["members"][2]["state"].as_str(), timeouts),
+                (Some("active"), Some(round)),
+                "{told}"
+            );
+        }
+        read_all(&mut disk);
+        drop(disk);
+        sandbox.run("scrub pool --wait").success();
+        sandbox.run("stop pool").success();
+        sandbox.run("check pool").success();
+        // What the others cannot decode any more, the member has.
+        std::fs::remove_file(sandbox.path().join("a")).expect("it is there");
+        let served = Served::start(sandbox, "pool", "");
+        read_all(&mut served.disk());
+        sandbox.run("stop pool").success();
+    }
+}
+
+#[test]
+fn a_spare_replaces_a_member_of_a_log_that_does_not_answer_within_the_timeout() {
+    let Some(setup) = setup_with("durable-was", "--timeout 2s --stall 300ms") else { return };
+    let Setup { fuse, served, sandbox, .. } = &setup;
+    sandbox.run("spare pool spare").success();
+    let mut disk = served.disk();
+    fuse.signal("-STOP");
+    let stopped = Instant::now();
+    write_all(&mut disk);
+    wait_until(sandbox, |status| status["health"] == "clean");
+    assert!(stopped.elapsed() > Duration::from_secs(2), "{:?}", stopped.elapsed());
+    let told = status(sandbox);
+    assert!(told["members"][2]["path"].to_string().contains("spare"), "{told}");
+    fuse.signal("-CONT");
+    read_all(&mut disk);
+    drop(disk);
+    sandbox.run("stop pool").success();
+    sandbox.run("check pool").success();
 }
 
 /// Dropped at the end of a test in this order.

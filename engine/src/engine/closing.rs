@@ -38,6 +38,7 @@ impl<B: Backend> Engine<B> {
 
     fn settle(&mut self) -> Result<(), EngineError> {
         self.is_owner()?;
+        self.hung.clear();
         self.set_failmode(FailMode::Error);
         self.set_rate(Rate::BytesPerSecond(0));
         self.finish()?;

@@ -10,8 +10,8 @@ use stripewise_array::health::{ArrayState, Troubles};
 use super::Engine;
 use crate::backend::Backend;
 use crate::error::EngineError;
+use crate::failure::Failure;
 use crate::incidents::Incident;
-use crate::member_io::Failure;
 
 /// The state at the last comparison.
 #[derive(Clone, Copy, Debug, Default)]

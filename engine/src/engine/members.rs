@@ -6,10 +6,10 @@ use stripewise_array::{Halt, RejoinError, Rejoining};
 use super::Engine;
 use crate::backend::Backend;
 use crate::error::EngineError;
+use crate::failure::Failure;
 use crate::files::MemberFile;
 use crate::incidents::Incident;
 use crate::media::{FileMedia, Returning};
-use crate::member_io::Failure;
 use crate::store::Store;
 use crate::transcript::Event;
 use crate::uuid::random_uuid;
@@ -26,6 +26,7 @@ impl<B: Backend> Engine<B> {
 
     pub(super) fn fail_because(&mut self, member: u16, why: Failure) -> Result<(), EngineError> {
         self.exists(member)?;
+        self.forget_hung(member);
         self.lose(member, why);
         self.pump();
         self.watch_edges();
@@ -33,7 +34,7 @@ impl<B: Backend> Engine<B> {
     }
 
     /// Takes a member out of service, in the engine and in the controller.
-    fn lose(&mut self, member: u16, why: Failure) {
+    pub(super) fn lose(&mut self, member: u16, why: Failure) {
         let reason = why.reason();
         self.member_io.fail(member, why);
         let now = self.clock.now();
@@ -137,7 +138,7 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    fn put(
+    pub(super) fn put(
         &mut self,
         member: u16,
         store: B::Member,
@@ -145,6 +146,7 @@ impl<B: Backend> Engine<B> {
         incident: Incident,
     ) -> Result<(), EngineError> {
         self.check_rejoin(member, how)?;
+        self.forget_hung(member);
         self.member_io.restore(member, store);
         self.member_io.incidents.note(incident);
         let now = self.clock.now();
@@ -167,7 +169,9 @@ impl<B: Backend> Engine<B> {
         }
         let mut spares = std::mem::take(&mut self.spares);
         let accepts = |engine: &Self, member, pages| {
-            engine.check_rejoin(member, Rejoining::Replacement { uuid: Uuid([0; 16]), pages }).is_ok()
+            // A member that hangs may answer soon.
+            !engine.awaits(member)
+                && engine.check_rejoin(member, Rejoining::Replacement { uuid: Uuid([0; 16]), pages }).is_ok()
         };
         while let Some((member, store, pages)) =
             spares.next_for(&self.array.state(), |member, pages| accepts(self, member, pages))

@@ -2,6 +2,7 @@
 
 mod closing;
 mod edges;
+mod hung;
 mod known;
 mod members;
 mod opening;
@@ -26,14 +27,16 @@ use stripewise_base::Nanos;
 use crate::backend::{Backend, Pages, Payload};
 use crate::clock::Clock;
 use crate::error::{EngineError, Failed, Rejected};
+use crate::failure::Failure;
 use crate::jobs::{Completion, Jobs, Request, Ticket};
-use crate::member_io::{Counts, Failure, MemberCompletion, MemberIo};
+use crate::member_io::{Counts, MemberCompletion, MemberIo};
 use crate::out_of_space::{GRACE, Waiting, bits};
 use crate::owner::Keeper;
 use crate::still::{Seen, Watch};
 use crate::transcript::Event;
 use crate::ways::Files;
 use edges::Edges;
+use hung::HungMember;
 use known::Known;
 use rate::Pace;
 
@@ -77,6 +80,9 @@ pub struct Engine<B: Backend = Files> {
     /// The outages of which a failed [`Engine::flush`] told the caller.
     told_outages: u64,
     failmode: FailMode,
+    stall: Duration,
+    /// Members of a log that hang.
+    hung: Vec<HungMember<B::Member>>,
     /// Since when more members are lost than parity tolerates, where changes wait for that.
     outage_since: Option<Nanos>,
 }
@@ -103,6 +109,8 @@ impl<B: Backend> Engine<B> {
             edges: Edges::default(),
             told_outages: 0,
             failmode: options.failmode,
+            stall: options.stall,
+            hung: Vec::new(),
             outage_since: None,
         }
     }
@@ -239,6 +247,7 @@ impl<B: Backend> Engine<B> {
         is_anything |= self.fire_timers();
         is_anything |= self.keep_pace();
         is_anything |= self.tell_of_still();
+        is_anything |= self.look_after_hung();
         if is_anything {
             self.use_spares();
             self.pump();
@@ -290,7 +299,7 @@ impl<B: Backend> Engine<B> {
             return false;
         }
         let at = self.next_wake();
-        if self.member_io.backend.in_flight() > 0 {
+        if self.member_io.backend.in_flight() > 0 || !self.hung.is_empty() {
             let now = self.clock.now();
             self.member_io.backend.wait(at.map(|at| Duration::from_nanos(at.saturating_sub(now))));
             return true;
@@ -528,10 +537,12 @@ impl<B: Backend> Engine<B> {
         let look = looks.then(|| self.member_io.watch.next_look());
         let fence = self.member_io.holds_back().then(|| self.clock.now() + FENCED.as_nanos() as Nanos);
         let outage = self.outage_ends();
+        let hung = self.hung_until();
         self.member_io
             .next_timer()
             .into_iter()
             .chain(outage)
+            .chain(hung)
             .chain(grant)
             .chain(retry)
             .chain(look)

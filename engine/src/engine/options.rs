@@ -27,6 +27,9 @@ pub struct Options {
     /// How long a member may complete nothing before reads avoid it. It applies where operations do not block the
     /// calling thread.
     pub slow: Duration,
+    /// How long the writes of a log with metadata wait for a member that completes nothing, before the log continues without
+    /// it. The member is taken back when it answers within [`Self::timeout`]. It applies where `slow` does.
+    pub stall: Duration,
     /// What happens to writes and flushes while more members are lost than parity tolerates.
     pub failmode: FailMode,
 }
@@ -63,6 +66,7 @@ impl Default for Options {
             rate: Rate::default(),
             timeout: Duration::from_secs(30),
             slow: Duration::from_millis(50),
+            stall: Duration::from_secs(1),
             failmode: FailMode::default(),
         }
     }

@@ -116,6 +116,19 @@ impl Backend for Ring {
         self.forget(open);
     }
 
+    fn suspend(&mut self, member: u16, memory: &mut Pages) {
+        let Some(open) = self.members[usize::from(member)] else { return };
+        if let Some(place) = &mut self.open[open] {
+            place.suspended = Some(member);
+        }
+        self.abandon_all(open, memory);
+        self.close(member);
+    }
+
+    fn take_answered(&mut self) -> Option<(u16, MemberFile)> {
+        self.answered.pop()
+    }
+
     fn file_system(&self, member: u16) -> Option<u64> {
         self.open[self.members[usize::from(member)]?].as_ref()?.file.file_system()
     }
@@ -131,9 +144,16 @@ impl Backend for Ring {
             Kind::Device | Kind::Other => Target::unknown(file.as_fd()),
         };
         let discards = file.discards();
-        let always_waits = false;
-        let open =
-            Some(Open { crew: None, file, target, always_waits, in_flight: 0, discards, is_wanted: true });
+        let open = Some(Open {
+            crew: None,
+            file,
+            target,
+            always_waits: false,
+            in_flight: 0,
+            discards,
+            is_wanted: true,
+            suspended: None,
+        });
         let place = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         if place == self.open.len() {
             self.open.push(None);

@@ -70,6 +70,8 @@ struct Open {
     /// How it handles trims, as far as is known.
     discards: Discards,
     is_wanted: bool,
+    /// The member that it was, if that is returned once nothing is in flight.
+    suspended: Option<u16>,
 }
 
 impl Open {
@@ -102,6 +104,8 @@ pub struct Ring {
     /// Whether there is work that the kernel has not been given yet.
     is_behind: bool,
     ended: VecDeque<BackendCompletion>,
+    /// Members that were suspended and have nothing in flight any more.
+    answered: Vec<(u16, MemberFile)>,
     in_flight: usize,
     page_bytes: u32,
     limit: Duration,
@@ -148,6 +152,7 @@ impl Ring {
             holds_writes: false,
             is_behind: false,
             ended: VecDeque::new(),
+            answered: Vec::new(),
             in_flight: 0,
             page_bytes,
             limit,
@@ -418,6 +423,24 @@ impl Ring {
         let is_over = |open: &mut Open| open.in_flight == 0 && !open.is_wanted;
         if let Some(open) = self.open[open].take_if(is_over) {
             self.kernel.forget_file(open.target);
+            self.answered.extend(open.suspended.map(|member| (member, open.file)));
+        }
+    }
+
+    /// Times out all operations of a file.
+    fn abandon_all(&mut self, open: usize, memory: &mut Pages) {
+        self.now = Instant::now();
+        for number in self.runs.of(open) {
+            self.abandon(number, memory);
+        }
+    }
+
+    /// Times out the operations of a run. Their pages get other memory, because the kernel may still use the old memory.
+    fn abandon(&mut self, number: u32, memory: &mut Pages) {
+        let run = self.runs.get_mut(number);
+        let took_ns = run.age_ns(self.now);
+        for one in run.abandon(memory) {
+            self.end(&one, Err(io::ErrorKind::TimedOut.into()), took_ns);
         }
     }
 
@@ -426,19 +449,14 @@ impl Ring {
         PATIENCE.min(self.limit / 8)
     }
 
-    /// Times out operations that have taken too long. Their pages get other memory, because the kernel may still use
-    /// the old memory.
+    /// Times out operations that have taken too long.
     fn give_up(&mut self, memory: &mut Pages) {
         if self.now.duration_since(self.asked_at) < self.pause() {
             return;
         }
         self.asked_at = self.now;
         for number in self.runs.older_than(self.now, self.limit) {
-            let run = self.runs.get_mut(number);
-            let took_ns = run.age_ns(self.now);
-            for one in run.abandon(memory) {
-                self.end(&one, Err(io::ErrorKind::TimedOut.into()), took_ns);
-            }
+            self.abandon(number, memory);
         }
     }
 

@@ -179,6 +179,12 @@ impl Runs {
         }
     }
 
+    /// Runs of a file that are in flight and have not timed out.
+    pub(super) fn of(&self, open: usize) -> Vec<u32> {
+        let is_its = |run: &OperationRun| run.is_taken && !run.is_abandoned && run.open == open;
+        (0..).zip(&self.runs).filter(|(_, run)| is_its(run)).map(|(number, _)| number).collect()
+    }
+
     /// Runs in flight that have not timed out.
     pub(super) fn wanted(&self) -> usize {
         self.runs.iter().filter(|run| run.is_taken && !run.is_abandoned).count()

@@ -360,6 +360,42 @@ fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
     MemberFile::open(&folder.path().join("member"), PAGE as u32).expect("its lock is free");
 }
 
+/// The engine takes a member that hangs out of service, and gets it back when it answers.
+#[test]
+fn a_member_that_is_suspended_ends_its_operations_at_once_and_comes_back_when_the_kernel_is_done() {
+    let Some((folder, mut ring, mut memory)) = ring(64, LONG) else { return };
+    let page = memory.take();
+    let open = ring.open[0].as_mut().unwrap();
+    open.crew(|| ring.kernel.hear_crews()).unwrap().hold();
+    for (id, kind) in [(0, OperationKind::Write), (1, OperationKind::Flush)] {
+        ring.start(id, &operation(kind, 3), page, &mut memory);
+    }
+    ring.make_runs(&mut memory);
+    ring.kernel.enter(false).unwrap();
+    ring.suspend(0, &mut memory);
+    for _ in 0..2 {
+        let error = ring.take(&mut memory).expect("it does not wait").result.unwrap_err();
+        assert_eq!(outcome_of(&error), stripewise_array::Outcome::Timeout);
+    }
+    ring.start(2, &operation(OperationKind::Read, 3), page, &mut memory);
+    ring.submit(&mut memory);
+    assert!(ring.take(&mut memory).expect("there is no such member").result.is_err());
+    let until = Instant::now() + LONG;
+    let (member, file) = loop {
+        ring.submit(&mut memory);
+        match ring.take_answered() {
+            Some(answered) => break answered,
+            None => assert!(Instant::now() < until),
+        }
+        ring.wait(Some(SOON));
+    };
+    assert_eq!((member, file.path()), (0, &*folder.path().join("member")));
+    assert!(ring.take(&mut memory).is_none(), "each operation ended once");
+    ring.put(0, file);
+    assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, page)])[0].is_ok());
+    assert!(ring.take_answered().is_none());
+}
+
 /// Copies of a record or a page of metadata are written from one page, each to its own member.
 #[test]
 fn memory_that_several_runs_have_is_free_when_the_last_of_them_is_over() {

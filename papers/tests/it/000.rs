@@ -2,7 +2,7 @@
 
 use stripewise_papers::{EvaluationOptions, Measured, Paper, Verdict};
 
-use crate::support::{asked, made_up, of_all, only, verdicts};
+use crate::support::{asked, exact, made_up, of_all, only, verdicts};
 
 fn paper() -> Paper {
     Paper::find("000").unwrap_or_else(|error| panic!("{error}"))
@@ -53,7 +53,7 @@ fn the_unevenness_of_each_trace_is_judged_by_its_own() {
             };
             vec![("blocked_cv_served", of(printed, &point.text("workload")))]
         });
-        let found = paper.findings(&["0g".to_owned()], &all, &of_all());
+        let found = exact(&paper, &["0g".to_owned()], &all, &of_all());
         found.unwrap_or_else(|error| panic!("{error}")).claims.remove(0)
     };
     let claim = found(|printed, _| printed);
@@ -69,7 +69,7 @@ fn a_result_that_differs_has_a_likely_cause() {
     let paper = paper();
     let of = |all: &[Measured]| {
         let found =
-            paper.findings(&["0a".to_owned()], all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+            exact(&paper, &["0a".to_owned()], all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
         (found.claims[0].measured[0].clone(), found.claims[0].rationale.clone())
     };
     let (shown, cause) = of(&studies(&paper, -0.15, 3.0));

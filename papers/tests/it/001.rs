@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Measured, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, made_up, only, verdicts};
+use crate::support::{asked, exact, made_up, only, verdicts};
 
 const AGREES: Verdict = Verdict::Agrees;
 const SAME: Verdict = Verdict::SameDirection;
@@ -75,7 +75,7 @@ fn gains_are_told_by_what_they_are_and_a_scheme_without_collection_is_named() {
             run[1].1 = segments;
             run
         });
-        let found = paper.findings(&asked.claims, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let found = exact(&paper, &asked.claims, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
         (found.claims[0].measured[0].clone(), found.claims[0].rationale.clone())
     };
     let texts = [0.294, 1.0, 1.083, 2.0, 20.52].map(|value| of(value, 1.0).0);

@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Columns, EvaluationOptions, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, made_up, of_all, only, text, verdicts};
+use crate::support::{asked, exact, made_up, of_all, only, text, verdicts};
 
 const AGREES: Verdict = Verdict::Agrees;
 const SAME: Verdict = Verdict::SameDirection;
@@ -42,7 +42,7 @@ fn what_is_as_printed_agrees() {
     let all = made_up(&paper, &asked(&paper), as_printed);
     // Every trace is as the mean of all: far below 2b, far above 2c.
     assert_eq!(verdicts(&paper, &all), [AGREES, SAME, SAME, AGREES, AGREES, AGREES, AGREES, AGREES]);
-    let found = paper.findings(&paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    let found = exact(&paper, &paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(found.claims[0].measured[0], "23.8 % (14.2 %)");
     let cause = &found.claims[0].rationale;
     assert!(cause.contains("30.0 % of the chunks that are read"), "{cause}");

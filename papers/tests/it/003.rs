@@ -4,7 +4,7 @@ use stripewise_papers::{Columns, EvaluationOptions, Measured, Paper, StudyPoint,
 
 use stripewise_study::WarmUp;
 
-use crate::support::{asked, made_up_with, of_all, text, verdicts};
+use crate::support::{asked, exact, made_up_with, of_all, text, verdicts};
 
 fn paper() -> Paper {
     Paper::find("003").unwrap_or_else(|error| panic!("{error}"))
@@ -57,7 +57,7 @@ fn what_is_as_printed_agrees() {
     let paper = paper();
     let all = studies(&paper, as_printed);
     assert_eq!(verdicts(&paper, &all), [Verdict::Agrees; 12]);
-    let found = paper.findings(&paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    let found = exact(&paper, &paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     let shown: Vec<&str> = found.claims.iter().map(|claim| claim.measured[0].as_str()).collect();
     let all_sizes = "gains at 1, 2, 4, 8, 16, 32 MiB";
     assert_eq!(shown[0], format!("14.7 to 14.7 %, {all_sizes} / 42.6 to 42.6 %, {all_sizes}"));
@@ -98,7 +98,7 @@ fn a_claim_over_sizes_of_the_cache_names_those_where_it_holds_and_its_break_even
         };
         of(run, if scheme.starts_with("siw") { 1e6 * (1.0 - gain) } else { 1e6 }, 0.5);
     });
-    let found = paper.findings(&["3a".to_owned()], &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    let found = exact(&paper, &["3a".to_owned()], &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     let claim = &found.claims[0];
     assert!(
         claim.measured[0].starts_with("-14.7 to 14.7 %, gains at 1, 2, 4 MiB / "),
@@ -108,11 +108,11 @@ fn a_claim_over_sizes_of_the_cache_names_those_where_it_holds_and_its_break_even
     assert_eq!(claim.measured[1..4], ["0.0 %", "0.0 %", "-14.7 % / -14.7 %"]);
     assert!(claim.rationale.contains("break-even at 8.0 MiB"), "{}", claim.rationale);
     assert_eq!(claim.verdict, Verdict::Differs, "half of the sizes are not more than half");
-    let maps = paper.maps(&[&all], &of_all()).unwrap_or_else(|error| panic!("{error}"));
+    let maps = paper.maps(&[&all, &all], &of_all()).unwrap_or_else(|error| panic!("{error}"));
     let [map] = &maps[..] else { panic!("one map: {maps:?}") };
     assert_eq!(map.panels.iter().map(|panel| panel.title.as_str()).collect::<Vec<_>>(), ["RAID-0", "RAID-5"]);
     for line in map.panels.iter().flat_map(|panel| &panel.lines) {
-        assert!((map.break_evens(line)[0] - 8.0).abs() < 1e-9, "{line:?}");
+        assert!((map.break_evens(line)[0].place - 8.0).abs() < 1e-9, "{line:?}");
     }
 }
 
@@ -120,7 +120,7 @@ fn a_claim_over_sizes_of_the_cache_names_those_where_it_holds_and_its_break_even
 fn the_hybrid_is_compared_with_the_better_of_the_two_at_every_point() {
     let paper = paper();
     let texts = |all: &[Measured]| {
-        let found = paper.findings(&paper.claims(), all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        let found = exact(&paper, &paper.claims(), all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
         let text = text(&paper, &found, all, &of_all());
         (text, paper.json(&found, &[], all, &of_all()).unwrap_or_else(|error| panic!("{error}")))
     };

@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Measured, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, made_up, only, text, verdicts};
+use crate::support::{asked, exact, made_up, only, text, verdicts};
 
 fn paper() -> Paper {
     Paper::find("004").unwrap_or_else(|error| panic!("{error}"))
@@ -37,7 +37,7 @@ fn as_printed(point: &StudyPoint, scheme: &str) -> Vec<(&'static str, f64)> {
 }
 
 fn shown(paper: &Paper, measured: &[Measured], claim: &str) -> String {
-    let found = paper.findings(&[claim.to_owned()], measured, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let found = exact(paper, &[claim.to_owned()], measured, &[]).unwrap_or_else(|error| panic!("{error}"));
     found.claims[0].measured[0].clone()
 }
 
@@ -47,7 +47,7 @@ fn what_is_as_printed_agrees() {
     let all = made_up(&paper, &asked(&paper), as_printed);
     assert_eq!(shown(&paper, &all, "4a"), "40.2 % / 43.4 % / 49.8 %");
     assert_eq!(shown(&paper, &all, "4c"), "59.0 % / 45.8 %; 4 KB-RAIS least");
-    let found = paper.findings(&["4a".to_owned()], &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let found = exact(&paper, &["4a".to_owned()], &all, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
         found.claims[0].measured, ["40.2 % / 43.4 % / 49.8 %"; 6],
         "both readings, states, the control"
@@ -94,7 +94,7 @@ fn the_trend_of_zones_is_that_of_mc_rais_against_fixed_arrays_of_the_largest_siz
         run
     });
     assert!(shown(&paper, &all, "4d").ends_with("best in 9 of 12"), "{}", shown(&paper, &all, "4d"));
-    let found = paper.findings(&["4d".to_owned()], &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let found = exact(&paper, &["4d".to_owned()], &all, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(found.claims[0].verdict, Verdict::SameDirection);
 }
 
@@ -102,7 +102,7 @@ fn the_trend_of_zones_is_that_of_mc_rais_against_fixed_arrays_of_the_largest_siz
 fn tables_and_json_have_every_run() {
     let paper = paper();
     let all = made_up(&paper, &asked(&paper), as_printed);
-    let found = paper.findings(&paper.claims(), &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let found = exact(&paper, &paper.claims(), &all, &[]).unwrap_or_else(|error| panic!("{error}"));
     let text = text(&paper, &found, &all, &[]);
     for part in ["Fig. 2: random reads", "Fig. 2: random writes", "Fig. 5 and 6", "Fig. 7", "Fig. 8"] {
         assert!(text.contains(part), "{part}");

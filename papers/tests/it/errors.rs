@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Columns, Error, Paper};
 
-use crate::support::asked;
+use crate::support::{asked, exact};
 
 const PAPER: &str = r#"paper = "900"
 
@@ -68,7 +68,7 @@ fn evaluate(text: &str) -> Result<String, Error> {
         };
         all.push(paper.measured(&point, vec![columns(900.0), columns(1000.0)], &[])?);
     }
-    let found = paper.findings(&asked.claims, &all, &[])?;
+    let found = exact(&paper, &asked.claims, &all, &[])?;
     paper.json(&found, &[], &all, &[])?;
     Ok(found.markdown() + &paper.sections(&all, &[])?.iter().map(ToString::to_string).collect::<String>())
 }

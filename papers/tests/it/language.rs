@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use stripewise_papers::{Columns, Error, Paper, judge};
 
-use crate::support::{asked, file_with_claim};
+use crate::support::{asked, exact, file_with_claim};
 
 /// A paper of one scheme whose claim has this value, over a run with these columns.
 fn evaluate(value: &str, shown: &str, columns: &[(&str, f64)]) -> Result<(String, String), Error> {
@@ -21,7 +21,7 @@ rationale = """#
     let mut run = Columns::default();
     columns.iter().for_each(|(name, value)| run.set(name, *value));
     let all = [paper.measured(point, vec![run], &[])?];
-    let found = paper.findings(&asked.claims, &all, &[])?;
+    let found = exact(&paper, &asked.claims, &all, &[])?;
     Ok((found.claims[0].measured[0].clone(), found.claims[0].verdict.to_string()))
 }
 

@@ -90,7 +90,8 @@ fn maps(gain: &str, seeds: &[[f64; 4]]) -> Vec<GainMap> {
 
 #[test]
 fn a_break_even_lies_between_places_on_the_axis_of_the_map() {
-    let map = map(&[[0.2, 0.1, -0.1, -0.3]]);
+    let gains = [0.2, 0.1, -0.1, -0.3];
+    let map = map(&[gains, gains]);
     let section = map.sections().pop().expect("a table");
     assert_eq!(section.title, "Ours by load: mean");
     assert_eq!(section.head, ["load", "1", "4", "16", "64", "break-even"]);
@@ -117,18 +118,25 @@ fn a_line_needs_two_places() {
 fn gains_that_are_not_clear_make_no_break_even() {
     let of = |seeds: &[[f64; 4]]| {
         let map = map(seeds);
-        map.break_evens(&map.panels[0].lines[0])
+        map.break_evens(&map.panels[0].lines[0]).len()
     };
-    assert!(of(&[[0.2, 0.004, -0.004, 0.1]]).is_empty(), "less than half a point of one seed");
-    assert!(of(&[[0.2, 0.1, -0.3, 0.2], [0.2, 0.1, 0.2, 0.2]]).is_empty(), "the interval includes 0");
-    assert_eq!(of(&[[0.2, 0.1, -0.11, 0.2], [0.2, 0.1, -0.10, 0.2], [0.2, 0.1, -0.09, 0.2]]).len(), 2);
+    assert_eq!(of(&[[0.2, 0.1, -0.1, -0.3]]), 0, "one seed says nothing of chance");
+    assert_eq!(of(&[[0.2, 0.1, -0.3, 0.2], [0.2, 0.1, 0.2, 0.2]]), 0, "the interval includes 0");
+    assert_eq!(of(&[[0.2, 0.1, -0.11, 0.2], [0.2, 0.1, -0.10, 0.2], [0.2, 0.1, -0.09, 0.2]]), 2);
+    assert_eq!(of(&[[0.3, 0.02, 0.02, -0.3], [0.3, -0.02, -0.02, -0.3]]), 0, "the interval spans the axis");
 }
 
 #[test]
-fn several_seeds_have_a_mean_with_its_interval() {
-    let map = map(&[[0.08, 0.1, 0.3, 0.0], [0.10, 0.1, 0.3, 0.0], [0.12, 0.1, 0.3, 0.0]]);
+fn several_seeds_have_a_typical_gain_and_break_evens_with_intervals() {
+    let map = map(&[[0.08, 0.1, -0.1, -0.3], [0.10, 0.1, -0.2, -0.3], [0.12, 0.1, -0.3, -0.3]]);
     let section = map.sections().pop().expect("a table");
-    assert_eq!(section.rows[0][1..3], ["10.0 ±5.0 %", "10.0 ±0.0 %"]);
+    assert_eq!(section.rows[0][1..3], ["10.0 [4.9, 14.8] %", "10.0 %"]);
+    let found = map.break_evens(&map.panels[0].lines[0])[0];
+    let (low, high) = found.interval;
+    assert!(4.0 < low && low < found.place && found.place < high && high < 64.0, "{found:?}");
+    assert_eq!(section.rows[0][5], "6.4 [5.1, 18]");
+    let line = &map.json()["panels"][0]["lines"][0];
+    assert_eq!(line["break_even_intervals"][0][0], low, "{line}");
 }
 
 #[test]
@@ -148,9 +156,8 @@ fn errors_name_the_line_of_the_file() {
 proptest! {
     #[test]
     fn one_sign_has_no_break_even_and_each_change_has_one(gains in prop::array::uniform4(-1.0..1.0f64)) {
-        let map = map(&[gains]);
-        let clear: Vec<bool> = gains.iter().filter(|gain| gain.abs() > 0.005).map(|gain| *gain > 0.0).collect();
-        let changes = clear.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        let map = map(&[gains, gains]);
+        let changes = gains.windows(2).filter(|pair| (pair[0] > 0.0) != (pair[1] > 0.0)).count();
         prop_assert_eq!(map.break_evens(&map.panels[0].lines[0]).len(), changes);
     }
 }

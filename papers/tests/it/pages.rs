@@ -27,7 +27,7 @@ fn the_page_has_every_claim_with_what_the_paper_printed_and_a_verdict() {
     for paper in papers() {
         let number = paper.number();
         let text = std::fs::read_to_string(page_at(&format!("paper-{number}.md"))).unwrap();
-        let found = paper.findings(&paper.claims(), &[], &crate::support::of_all());
+        let found = crate::support::exact(&paper, &paper.claims(), &[], &crate::support::of_all());
         let claims = found.unwrap_or_else(|error| panic!("{error}")).claims;
         let rows: Vec<Vec<&str>> = text
             .lines()

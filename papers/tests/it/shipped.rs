@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use stripewise_papers::{EvaluationOptions, GainMap, Measured, Paper, StudyPoint, Verdict, claims_of};
 use stripewise_study::{Study, StudySpec, smallest_bytes};
 
-use crate::support::{ALL_COLUMNS, asked, made_up, of_all, only, verdicts};
+use crate::support::{ALL_COLUMNS, asked, exact, made_up, of_all, only, verdicts};
 
 fn each(test: impl Fn(Paper)) {
     for number in Paper::shipped() {
@@ -18,8 +18,7 @@ fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
     each(|paper| {
         assert!(verdicts(&paper, &[]).iter().all(|word| *word == Verdict::NotMeasured), "{}", paper.number());
         let all = made_up(&paper, &asked(&paper), |_, _| Vec::new());
-        let found =
-            paper.findings(&paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        let found = exact(&paper, &paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
         let maps = paper.maps(&[&all], &of_all()).unwrap_or_else(|error| panic!("{error}"));
         assert!(maps.iter().all(|map| map.panels.iter().all(|panel| !panel.lines.is_empty())));
         let mut sections = paper.sections(&all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
@@ -124,7 +123,7 @@ fn what_varies_over_seeds_is_shown_with_its_interval() {
             .map(|seed| made_up(&paper, &asked(&paper), |point, scheme| varied(point, scheme, seed)))
             .collect();
         let seeds: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
-        let found = paper.findings_of_seeds(&paper.claims(), &seeds, &of_all());
+        let found = paper.findings(&paper.claims(), &seeds, &of_all());
         let mut missing = Vec::new();
         for claim in found.unwrap_or_else(|error| panic!("{error}")).claims {
             for (shown, interval) in claim.measured.iter().zip(&claim.intervals) {

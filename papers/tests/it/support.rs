@@ -1,7 +1,9 @@
 //! Papers with measurements that are made up.
 
 use serde_json::{Value as Json, json};
-use stripewise_papers::{Columns, EvaluationOptions, Findings, Measured, More, Paper, StudyPoint, Verdict};
+use stripewise_papers::{
+    Columns, Error, EvaluationOptions, Findings, Measured, More, Paper, StudyPoint, Verdict,
+};
 
 /// All claims of a paper, in full, with generated requests.
 pub(crate) fn asked(paper: &Paper) -> EvaluationOptions {
@@ -103,10 +105,20 @@ pub(crate) fn text(paper: &Paper, findings: &Findings, measured: &[Measured], mo
     findings.markdown() + &sections.iter().map(ToString::to_string).collect::<String>()
 }
 
+/// The claims judged by what two seeds measured alike.
+pub(crate) fn exact(
+    paper: &Paper,
+    ids: &[String],
+    measured: &[Measured],
+    more: &More<'_>,
+) -> Result<Findings, Error> {
+    paper.findings(ids, &[measured, measured], more)
+}
+
 /// The verdicts on all claims.
 pub(crate) fn verdicts(paper: &Paper, measured: &[Measured]) -> Vec<Verdict> {
     let findings =
-        paper.findings(&paper.claims(), measured, &of_all()).unwrap_or_else(|error| panic!("{error}"));
+        exact(paper, &paper.claims(), measured, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     findings.claims.iter().map(|claim| claim.verdict).collect()
 }
 

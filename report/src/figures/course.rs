@@ -1,10 +1,10 @@
-//! The course of runs over simulated time: response times, garbage collection and queues. Each is drawn for the runs
+//! The course of runs over simulated time: response times, rates, garbage collection and queues. Each is drawn for the runs
 //! that kept the table it needs.
 
 use stripewise_results::Table;
 
 use crate::chart::{Across, Line, Lines, Up, figure, time};
-use crate::course::{self, Slices};
+use crate::course::{self, Answered, Slices};
 use crate::error::Error;
 use crate::run::LoadedRun;
 use crate::set::Set;
@@ -12,9 +12,9 @@ use crate::set::Set;
 use super::figure::{Data, Figure, Panel};
 use super::wording::scheme_keys;
 
-/// The figures that have data, at most three.
+/// The figures that have data, at most four.
 pub(super) fn all(set: &Set) -> Result<Vec<Figure>, Error> {
-    let figures = [responses(set)?, collections(set)?, queues(set)?];
+    let figures = [responses(set)?, rates(set)?, collections(set)?, queues(set)?];
     Ok(figures.into_iter().filter(|figure| !figure.panels.is_empty()).collect())
 }
 
@@ -148,6 +148,64 @@ fn responses(set: &Set) -> Result<Figure, Error> {
         legend: scheme_keys(set, true),
         panels,
         notes,
+        data,
+    })
+}
+
+fn rates(set: &Set) -> Result<Figure, Error> {
+    let mut data = Data::new(
+        &["workload", "scheme", "run"],
+        &[
+            "slice",
+            "requests a second, mean",
+            "in the busiest slice",
+            "MiB a second, mean",
+            "in the busiest slice",
+        ],
+    );
+    let mut panels = Vec::new();
+    for scene in scenes(set, Table::Requests, "arrival_ns")? {
+        let (mut requests, mut mib) = (Vec::new(), Vec::new());
+        for (scheme, run) in &scene.runs {
+            let Some(finished) = &run.finished else { continue };
+            let of_run = course::answered(finished, scene.slices)?;
+            let [(sum, most), (sum_mib, most_mib)] = [|it: &Answered| it.requests, |it: &Answered| it.mib]
+                .map(|of| {
+                    of_run
+                        .iter()
+                        .map(of)
+                        .fold((0.0, 0.0f64), |(sum, most), rate| (sum + rate, most.max(rate)))
+                });
+            let slices = of_run.len() as f64;
+            data.row([
+                scene.name.clone(),
+                (*scheme).to_owned(),
+                run.digest.clone(),
+                time(scene.slices.length_ns as f64),
+                figure(sum / slices),
+                figure(most),
+                figure(sum_mib / slices),
+                figure(most_mib),
+            ]);
+            requests.push(of_run.iter().map(|slice| Some(slice.requests)).collect());
+            mib.push(of_run.iter().map(|slice| Some(slice.mib)).collect());
+        }
+        for (what, unit, values) in
+            [("requests a second", "requests/s", requests), ("MiB a second", "MiB/s", mib)]
+        {
+            let id = format!("rates-{}", panels.len());
+            panels.push(panel(set, &scene, (&id, what, unit), Up::Amount, &values));
+        }
+    }
+    Ok(Figure {
+        id: "rates".to_owned(),
+        title: "Rates over time".to_owned(),
+        about: "Reads and writes that are answered in a slice of simulated time. In open loop the trace decides the rate, unless \
+                the array falls behind."
+            .to_owned(),
+        legend: scheme_keys(set, true),
+        panels,
+        notes: of_first_seed(set).into_iter().collect(),
         data,
     })
 }

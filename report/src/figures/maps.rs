@@ -66,7 +66,11 @@ fn break_evens(panel: &str, lines: &[RatioLine]) -> Option<String> {
 }
 
 fn places(line: &RatioLine) -> String {
-    line.break_evens.iter().map(|place| figure(*place)).collect::<Vec<_>>().join(" and ")
+    let shown = |(place, (low, high)): &(f64, (f64, f64))| match low == high {
+        true => figure(*place),
+        false => format!("{} [{}, {}]", figure(*place), figure(*low), figure(*high)),
+    };
+    line.break_evens.iter().map(shown).collect::<Vec<_>>().join(" and ")
 }
 
 #[cfg(test)]
@@ -74,7 +78,7 @@ mod tests {
     use super::*;
     use crate::Beside;
 
-    fn line(name: &str, points: &[(f64, f64)], break_evens: &[f64]) -> RatioLine {
+    fn line(name: &str, points: &[(f64, f64)], break_evens: &[(f64, (f64, f64))]) -> RatioLine {
         RatioLine { name: name.to_owned(), points: points.to_vec(), break_evens: break_evens.to_vec() }
     }
 
@@ -93,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_map_has_its_values_its_break_evens_and_a_look_for_each_name() {
-        let hm = line("hm_0", &[(0.25, 0.8), (1.0, 1.25)], &[0.5]);
+        let hm = line("hm_0", &[(0.25, 0.8), (1.0, 1.25)], &[(0.5, (0.4, 0.6))]);
         let figure = figure_of(vec![
             ("RAID-5".to_owned(), vec![hm.clone()]),
             ("RAID-6".to_owned(), vec![line("lun0", &[(0.25, 0.9), (1.0, 0.9)], &[]), hm]),
@@ -101,7 +105,7 @@ mod tests {
         assert_eq!(figure.data.rows[1], ["RAID-5", "hm_0", "1", "1.25"]);
         assert_eq!(
             figure.notes,
-            ["RAID-5", "RAID-6"].map(|panel| format!("Break-even, {panel}: hm_0 at 0.500."))
+            ["RAID-5", "RAID-6"].map(|panel| format!("Break-even, {panel}: hm_0 at 0.500 [0.400, 0.600]."))
         );
         let legend: Vec<&str> = figure.legend.iter().map(|key| key.name.as_str()).collect();
         assert_eq!(legend, ["hm_0", "lun0"]);

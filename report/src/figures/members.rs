@@ -10,6 +10,19 @@ use super::wording::{Named, about, means_of_seeds, notes_on, place_of, scheme_ke
 /// The look of the most congested member.
 const CONGESTED: Look = Look(1);
 
+/// The look of the member with the largest tail, where that is another one.
+const LARGEST: Look = Look(2);
+
+/// The member with the largest tail; none of one member, and where all are alike. `tails` has that of each member, none
+/// without operations.
+fn largest(tails: impl Iterator<Item = Option<u64>>) -> Option<usize> {
+    let tails: Vec<(u64, usize)> =
+        tails.enumerate().filter_map(|(member, tail)| Some((tail?, member))).collect();
+    let least = tails.iter().min()?.0;
+    let (most, member) = *tails.iter().rev().max_by_key(|(tail, _)| *tail)?;
+    (least < most).then_some(member)
+}
+
 /// Mean blocked requests of each member: sampled after each request is served, where the run recorded that.
 fn blocked(run: &LoadedRun) -> Vec<f64> {
     let served = run.column("blocked_sum_served");
@@ -34,12 +47,20 @@ pub(super) fn most_congested(set: &Set) -> Figure {
     for run in &runs {
         let blocked = blocked(run);
         let most = (0..blocked.len()).max_by(|&a, &b| blocked[a].total_cmp(&blocked[b]).then(b.cmp(&a)));
+        let largest = largest(run.operations.iter().map(|operations| operations.quantile(99_900)));
         let mut lines = Vec::new();
         for (member, operations) in run.operations.iter().enumerate() {
             let of = |parts| operations.quantile(parts).map_or("-".to_owned(), |ns| time(ns as f64));
             let mean = blocked.get(member).copied().map_or("-".to_owned(), figure);
             let tip = format!("member {member}: {mean} blocked on average, 99.9 % within {}", of(99_900));
-            let look = (Some(member) == most).then_some(CONGESTED);
+            let (is_most, is_largest) = (Some(member) == most, Some(member) == largest);
+            let look = match (is_most, is_largest) {
+                (true, _) => Some(CONGESTED),
+                (false, true) => Some(LARGEST),
+                (false, false) => None,
+            };
+            let most_of = [(is_most, ", most congested"), (is_largest, ", largest tail")];
+            let marks: String = most_of.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
             if operations.count() > 0 {
                 let name = format!("member {member}");
                 lines.push(Line { look, name, points: operations.tail(99.0), tip });
@@ -48,7 +69,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
                 run.workload.clone(),
                 run.structure.clone(),
                 run.scheme.clone(),
-                format!("{member}{}", if Some(member) == most { ", most congested" } else { "" }),
+                format!("{member}{marks}"),
                 run.digest.clone(),
                 mean,
                 of(99_000),
@@ -61,10 +82,15 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             Some(_) => place_of(set, run),
             None => format!("{}, {}", place_of(set, run), run.scheme),
         };
-        let title = match most.and_then(|most| blocked.get(most)) {
-            Some(mean) => {
+        let title = match most.and_then(|most| Some((most, blocked.get(most)?))) {
+            Some((most, mean)) => {
                 let rest = (blocked.iter().sum::<f64>() - mean) / (blocked.len().max(2) - 1) as f64;
-                format!("{place}: {} blocked against {}", figure(*mean), figure(rest))
+                let tail = match largest {
+                    None => String::new(),
+                    Some(member) if member == most => ", and the largest tail".to_owned(),
+                    Some(member) => format!("; member {member} has the largest tail"),
+                };
+                format!("{place}: member {most} has {} blocked against {}{tail}", figure(*mean), figure(rest))
             }
             None => place,
         };
@@ -95,12 +121,15 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             &format!(
                 "How large a share of the operations on a member ends within a time, waiting in its queue included, \
                  from 99 to 100 %: the most congested member beside the others, each a thin line{whose}. Above each \
-                 drawing: blocked requests on the most congested member against the mean of the rest."
+                 drawing: blocked requests on the most congested member against the mean of the rest, and the member \
+                 with the largest tail, by its 99.9th percentile."
             ),
             "paper 000, Figure 3, shows two LUN traces with 5+1, and concludes that the worst tail is the most congested \
              channel's.",
         ),
-        legend: vec![Key { look: CONGESTED, name: "most congested member".to_owned(), is_line: true }],
+        legend: [(CONGESTED, "most congested member"), (LARGEST, "member with the largest tail, if another")]
+            .map(|(look, name)| Key { look, name: name.to_owned(), is_line: true })
+            .into(),
         panels,
         notes,
         data,
@@ -214,6 +243,13 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_member_with_the_largest_tail_is_named_where_there_is_one() {
+        let of = |tails: &[u64]| largest(tails.iter().map(|tail| Some(*tail).filter(|tail| *tail > 0)));
+        assert_eq!(of(&[30, 0, 70, 70, 20]), Some(2), "the first of those that are alike");
+        assert_eq!((of(&[30, 30, 0]), of(&[0]), of(&[])), (None, None, None));
+    }
 
     #[test]
     fn a_spread_is_mean_least_and_largest() {

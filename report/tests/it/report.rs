@@ -1,6 +1,6 @@
 //! A report of runs whose tables were written by hand: self-contained, safe, and clear about missing data.
 
-use stripewise_report::{Paper, Report, Source, papers_order};
+use stripewise_report::{Claims, Paper, Report, Source, papers_order};
 use stripewise_results::{Figure, Figures, FinishedRun, Optional, RunInputs, Store};
 use stripewise_sim::tables::{LatencyKind, LatencyRow, MemberRow, Sink};
 
@@ -87,8 +87,17 @@ fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
     let html = Report::new(runs.into_iter().map(Source::from))
         .decision_ns("adaptive", 50.0)
         .figures_of(Paper::P000)
+        .claims(Claims {
+            head: ["", "result", "verdict"].map(str::to_owned).to_vec(),
+            rows: vec![["0a", "p99.9, <best>", "same direction"].map(str::to_owned).to_vec()],
+            about: "Typical values over 5 seeds.".to_owned(),
+        })
         .html()
         .expect("a report");
+    let claims = section(&html, "claims");
+    for part in ["p99.9, &lt;best&gt;", "same direction", "Typical values over 5 seeds."] {
+        assert!(claims.contains(part), "{part}: {claims}");
+    }
     let figures = [
         (2, "imbalance"),
         (3, "congested"),
@@ -110,7 +119,7 @@ fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
         );
     }
     // The paper's Figures 9, 11 and 13 are of 7+1, and no run has that structure.
-    assert_eq!(html.matches("<section id=").count(), figures.len() + 2, "and totals and settings");
+    assert_eq!(html.matches("<section id=").count(), figures.len() + 3, "and claims, totals and settings");
     assert!(
         !html.contains("7+1\"") && !html.contains("Figure 9:") && !html.contains("figure class=\"empty\"")
     );

@@ -16,6 +16,10 @@ const FAILED: &str = "failed_requests";
 const MOVED: &str = "array_gc_moved_chunks";
 /// The total of pages that were written after the last request.
 const DRAINED: &str = "drained_pages";
+/// The load that a trace offers, where requests come at times of their own.
+const OFFERED: &str = "offered_requests_per_second";
+/// How fast the simulator itself is: no total, but made of two.
+const PER_CPU_SECOND: &str = "requests_per_cpu_second";
 /// Totals that are shown only if one is not zero.
 pub(super) const SELDOM: [&str; 3] = [FAILED, MOVED, DRAINED];
 
@@ -32,6 +36,8 @@ enum Scale {
     Share,
     /// Per second.
     Rate,
+    /// MiB a second.
+    MibRate,
 }
 
 /// A column of the comparison.
@@ -44,10 +50,12 @@ pub(super) struct Column {
     pub(super) ranked: bool,
     /// Name of a count that must be above zero to show the value, for example the number of reads for their mean.
     given: Option<&'static str>,
+    /// Whether earlier versions left runs without the total; their cells are empty.
+    pub(super) is_recent: bool,
 }
 
 const fn column(header: &'static str, of: &'static str, scale: Scale) -> Column {
-    Column { header, of, scale, ranked: false, given: None }
+    Column { header, of, scale, ranked: false, given: None, is_recent: false }
 }
 
 const fn ranked(header: &'static str, of: &'static str, scale: Scale) -> Column {
@@ -58,17 +66,35 @@ const fn given(count: &'static str, column: Column) -> Column {
     Column { given: Some(count), ..column }
 }
 
+const fn recent(column: Column) -> Column {
+    Column { is_recent: true, ..column }
+}
+
+/// The group of columns about the simulator itself, which are shown only if they are asked for.
+pub(super) const SIMULATOR: usize = 3;
+
 /// The columns, in groups that stay in one table where possible.
-pub(super) const GROUPS: [&[Column]; 3] = [
+pub(super) const GROUPS: [&[Column]; 4] = [
     &[
         column("requests", REQUESTS, Scale::Count),
         ranked("failed", FAILED, Scale::Count),
         given(REQUESTS, ranked("mean", "response_mean_ns", Scale::Time)),
         given("read_requests", ranked("read", "read_mean_ns", Scale::Time)),
         given("write_requests", ranked("write", "write_mean_ns", Scale::Time)),
+        recent(given(REQUESTS, ranked("p50", "response_p50_ns", Scale::Time))),
+        recent(given(REQUESTS, ranked("p95", "response_p95_ns", Scale::Time))),
         given(REQUESTS, ranked("p99", "response_p99_ns", Scale::Time)),
         given(REQUESTS, ranked("p99.9", "response_p999_ns", Scale::Time)),
+        recent(given(REQUESTS, ranked("p99.99", "response_p9999_ns", Scale::Time))),
         given(REQUESTS, ranked("max", "response_max_ns", Scale::Time)),
+    ],
+    &[
+        recent(given(REQUESTS, ranked("requests", "requests_per_second", Scale::Rate))),
+        recent(given(REQUESTS, column("offered", OFFERED, Scale::Rate))),
+        recent(given("read_requests", column("read", "read_mib_per_second", Scale::MibRate))),
+        recent(given("write_requests", column("written", "written_mib_per_second", Scale::MibRate))),
+        recent(ranked("busiest member", "busiest_member_utilisation", Scale::Share)),
+        column("simulated", "simulated_ns", Scale::Time),
     ],
     &[
         ranked("pre-reads", "pre_read_pages", Scale::Count),
@@ -81,11 +107,7 @@ pub(super) const GROUPS: [&[Column]; 3] = [
         ranked("erases", "erase_blocks", Scale::Count),
         column("drained pages", DRAINED, Scale::Count),
     ],
-    &[
-        column("simulated", "simulated_ns", Scale::Time),
-        column("processor", CPU_NS, Scale::Time),
-        column("speed", "requests_per_cpu_second", Scale::Rate),
-    ],
+    &[column("processor", CPU_NS, Scale::Time), column("simulator's speed", PER_CPU_SECOND, Scale::Rate)],
 ];
 
 /// The value of a column for a run; none when there is no value.
@@ -94,8 +116,11 @@ pub(super) fn value(entry: &Entry, column: &Column) -> Result<Option<f64>, Error
         let missing = || Error::MissingTotal { run: entry.scheme.clone(), name: name.to_owned() };
         entry.totals.get(name).map(real).ok_or_else(missing)
     };
-    if column.scale == Scale::Rate {
+    if column.of == PER_CPU_SECOND {
         return Ok(requests_per_cpu_second(&entry.totals));
+    }
+    if column.is_recent && entry.totals.get(column.of).is_none() {
+        return Ok(None);
     }
     if column.of == CPU_NS {
         return Ok(entry.totals.get(CPU_NS).map(real));
@@ -130,6 +155,7 @@ impl Scale {
             Scale::Ratio => &[("", 1.0)],
             Scale::Share => &[("%", 0.01)],
             Scale::Rate => &[("/s", 1.0), ("thousand/s", 1e3), ("million/s", 1e6)],
+            Scale::MibRate => &[("MiB/s", 1.0), ("GiB/s", 1024.0)],
         }
     }
 
@@ -212,7 +238,7 @@ impl Column {
                 }
             };
             if difference.is_constant {
-                "same in all seeds".clone_into(&mut end);
+                SAME.clone_into(&mut end);
             }
             if difference.ratio.is_some_and(|ratio| !difference.is_constant && !ratio.contains(other / first))
             {
@@ -257,6 +283,9 @@ fn means(ratio: f64, decimals: usize) -> String {
         false => effect::of_means(ratio),
     }
 }
+
+/// What stands instead of the interval of an effect that is the same in all seeds.
+pub(super) const SAME: &str = "=";
 
 /// Most decimals of a difference.
 const MOST_DECIMALS: usize = 9;

@@ -18,7 +18,8 @@ use crate::figures::{Figure, Figures};
 use crate::paired::{Difference, Kind, Pairs, Rate, Ratio, differences_at, margin_at};
 use crate::settings::{self, Settings};
 use crate::store::FinishedRun;
-use columns::{Compared, GROUPS, SELDOM, real, requests_per_cpu_second, value};
+use crate::totals;
+use columns::{Compared, GROUPS, SELDOM, SIMULATOR, real, requests_per_cpu_second, value};
 use groups::{Group, groups};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -89,6 +90,8 @@ pub struct Summary {
     /// The same for programs: the group, the total, the effect.
     told: Vec<(usize, &'static str, Compared)>,
     rate: Rate,
+    /// Whether the text has the columns about the simulator itself.
+    with_simulator: bool,
 }
 
 /// A total over the seeds of one row of a comparison.
@@ -149,7 +152,7 @@ impl Summary {
                 let values: Result<Vec<_>, _> = entries.iter().map(|entry| value(entry, column)).collect();
                 let values = values?;
                 let means: Vec<Option<f64>> = groups.iter().map(|group| mean(group, &values)).collect();
-                let unknown = means.iter().all(Option::is_none) && group == GROUPS.len() - 1;
+                let unknown = means.iter().all(Option::is_none) && (column.is_recent || group == SIMULATOR);
                 let seldom = SELDOM.contains(&column.of);
                 let is_nothing = seldom && means.iter().all(|value| value.is_none_or(|value| value == 0.0));
                 if unknown || is_nothing {
@@ -168,7 +171,13 @@ impl Summary {
                 }
             }
         }
-        Ok(Self { entries, groups, rows, columns, differences: differing, told, rate })
+        Ok(Self { entries, groups, rows, columns, differences: differing, told, rate, with_simulator: false })
+    }
+
+    /// Also shows how fast the simulator itself was.
+    #[must_use]
+    pub fn with_simulator(self, with_simulator: bool) -> Self {
+        Self { with_simulator, ..self }
     }
 
     /// The name of the row of each run, in the order of the runs: the scheme, and the settings that distinguish its
@@ -182,7 +191,9 @@ impl Summary {
     pub fn text(&self, width: usize) -> String {
         let mut text = String::new();
         let labels: Vec<&str> = self.groups.iter().map(|group| group.label.as_str()).collect();
-        tables(&self.columns, &labels, width, &mut text);
+        let is_shown = |column: &&Shown| self.with_simulator || column.group != SIMULATOR;
+        let columns: Vec<Shown> = self.columns.iter().filter(is_shown).cloned().collect();
+        tables(&columns, &labels, width, &mut text);
         let compared: Vec<(&Group, &Group)> =
             self.groups.iter().filter_map(|group| Some((&self.groups[group.first?], group))).collect();
         if compared.is_empty() {
@@ -218,6 +229,10 @@ impl Summary {
         wrap(&title, width, &mut text);
         let labels: Vec<&str> = compared.iter().map(|(_, group)| group.label.as_str()).collect();
         tables(&self.differences, &labels, width, &mut text);
+        let mut cells = self.differences.iter().flat_map(|column| &column.cells);
+        if cells.any(|cell| cell.trim_end().ends_with(columns::SAME)) {
+            text.push_str("= is the same in all seeds, which says nothing of chance.\n");
+        }
         text
     }
 
@@ -260,6 +275,16 @@ impl Summary {
         }
         found.sort_by_key(|(place, _)| *place);
         Ok(found.into_iter().map(|(_, aggregate)| aggregate).collect())
+    }
+
+    /// The rows whose array falls behind its trace with any seed, each with the most: the window over the time of the arrivals.
+    pub fn behind(&self) -> Vec<(&str, f64)> {
+        let most = |group: &Group| {
+            let of = |run: &usize| self.entries[*run].totals.get(totals::BEHIND).map(real);
+            group.runs.values().filter_map(of).fold(0.0, f64::max)
+        };
+        let all = self.groups.iter().map(|group| (group.label.as_str(), most(group)));
+        all.filter(|(_, most)| *most > totals::FALLS_BEHIND).collect()
     }
 
     /// The comparison for programs: every total of every run, in the units in their names. A real number that is not

@@ -76,13 +76,13 @@ fn two() -> Vec<Entry> {
 fn two_schemes_at_a_hundred_columns() {
     let text = Summary::new(two()).unwrap().text(100);
     let expected = "\
-────────────────────────────────────────────────────────────
- scheme      requests   mean  read  write    p99  p99.9  max
-              million     us    us     ms     ms     ms   ms
-════════════════════════════════════════════════════════════
- baseline        1.23    812   105   3.50   9.88   45.0  250
- always-rcw      1.23  1,810   105   8.90  19.9    44.0  260
-────────────────────────────────────────────────────────────
+───────────────────────────────────────────────────────────────────────
+ scheme      requests   mean  read  write    p99  p99.9  max  simulated
+              million     us    us     ms     ms     ms   ms          s
+═══════════════════════════════════════════════════════════════════════
+ baseline        1.23    812   105   3.50   9.88   45.0  250       90.5
+ always-rcw      1.23  1,810   105   8.90  19.9    44.0  260       90.5
+───────────────────────────────────────────────────────────────────────
 
 ──────────────────────────────────────────────────────────────────────────────
                                                              programs/
@@ -93,24 +93,52 @@ fn two_schemes_at_a_hundred_columns() {
  baseline         1.50         0  0.125       700      2.35       1.50   9,000
  always-rcw       4.50         0  0.125       700      2.35       1.25   9,000
 ──────────────────────────────────────────────────────────────────────────────
-
-─────────────────────────────────────────────
- scheme      simulated  processor       speed
-                     s          s  thousand/s
-═════════════════════════════════════════════
- baseline         90.5       1.00       1,230
- always-rcw       90.5       2.00         617
-─────────────────────────────────────────────
 One seed: differences may be chance. With several seeds there are intervals.
 ";
     assert_eq!(text, expected, "found:\n{text}");
+    let asked = Summary::new(two()).unwrap().with_simulator(true).text(100);
+    let table = "\
+───────────────────────────────────
+                        simulator's
+ scheme      processor        speed
+                     s   thousand/s
+═══════════════════════════════════
+ baseline         1.00        1,230
+ always-rcw       2.00          617
+───────────────────────────────────
+";
+    assert!(asked.contains(table), "how fast the simulator was, where that is asked for:\n{asked}");
+}
+
+/// Rates are those of the array, beside what the trace offers.
+#[test]
+fn rates_are_shown_and_rows_that_fall_behind_are_named() {
+    let mut entries = two();
+    for (entry, behind) in entries.iter_mut().zip([1.02, 1.5]) {
+        let rates = [
+            ("requests_per_second", 2_800.0),
+            ("offered_requests_per_second", 2_800.0 * behind),
+            ("read_mib_per_second", 20.5),
+            ("written_mib_per_second", 2_048.0),
+            ("busiest_member_utilisation", 0.75),
+            ("window_over_arrivals", behind),
+        ];
+        entry.totals.add_derived(&rates.map(|(name, rate)| (name, Figure::Real(rate)))).unwrap();
+    }
+    let summary = Summary::new(entries).unwrap();
+    let text = summary.text(300);
+    let row = text.lines().find(|line| line.contains("always-rcw")).unwrap();
+    for cell in ["2.80", "4.20", "20.5", "2.00", "75.0"] {
+        assert!(row.split_whitespace().any(|found| found == cell), "{cell} in {row}");
+    }
+    assert_eq!(summary.behind(), [("always-rcw", 1.5)]);
 }
 
 #[test]
 fn a_wide_terminal_gets_one_table() {
     let summary = Summary::new(two()).unwrap();
     let headers = |width| summary.text(width).lines().filter(|line| line.contains("scheme")).count();
-    assert_eq!((headers(200), headers(100)), (1, 3));
+    assert_eq!((headers(200), headers(100)), (1, 2));
     assert!(headers(10) > 5, "a terminal narrower than a column still gets every column");
 }
 
@@ -298,6 +326,16 @@ fn one_seed_and_seeds_that_change_nothing_have_no_intervals() {
     assert!(!alone.contains("seed"), "there is nothing to compare with: {alone}");
 }
 
+/// A word in every cell would make a column wider than its numbers: the note is below the table, once.
+#[test]
+fn what_is_the_same_in_all_seeds_has_a_sign_that_is_explained_once() {
+    let text = Summary::new(five_seeds()).unwrap().text(300);
+    let note = "= is the same in all seeds, which says nothing of chance.";
+    let cells = text.split_whitespace().filter(|word| *word == "=").count();
+    assert_eq!((cells > 1, text.matches("same in all seeds").count()), (true, 1), "{text}");
+    assert!(text.ends_with(&format!("{note}\n")), "{text}");
+}
+
 /// The header names the unit of each column; the cells are numbers without units.
 #[test]
 fn counts_and_times_have_three_digits_in_one_unit_a_column() {
@@ -320,10 +358,12 @@ fn a_mean_over_no_requests_and_an_unknown_speed_are_not_shown_as_numbers() {
         2,
         "write mean and programs a host page: {row}"
     );
-    assert!(!text.contains("speed") && !text.contains("processor") && !text.contains("failed"), "{text}");
+    let asked = Summary::new(vec![entry("reads-only", [10, 10, 0], [1000; 6], [0; 4], 0.0)]).unwrap();
+    let asked = asked.with_simulator(true).text(300);
+    assert!(!asked.contains("speed") && !asked.contains("processor") && !text.contains("failed"), "{text}");
     let mut both = two();
     both.push(none);
-    let text = Summary::new(both).unwrap().text(300);
+    let text = Summary::new(both).unwrap().with_simulator(true).text(300);
     assert!(text.contains("speed"), "{text}");
 }
 

@@ -1,6 +1,7 @@
 //! The tests of studies, in one program: linking one is faster than linking 4.
 
 mod bibliography;
+mod intervals;
 mod logging;
 mod overhead;
 mod runs;

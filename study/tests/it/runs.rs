@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stripewise_results::Figure;
 use stripewise_results::steady::Steady;
-use stripewise_results::totals::{OF_WARMUP, TOTALS};
+use stripewise_results::totals::{OF_OPEN_LOOP, OF_WARMUP, TOTALS};
 use stripewise_sim::Progress;
 use stripewise_study::{
     Error, InMemory, Observer, Origin, SchemeSpec, Study, StudySpec, WarmUp, WorkloadSpec,
@@ -186,12 +186,39 @@ fn settings_that_change_nothing_are_remarked_and_the_study_is_made() {
 #[test]
 fn every_total_of_a_run_is_documented_in_its_place() {
     let folder = tempfile::tempdir().unwrap();
-    let study = Study::new(spec(folder.path(), 100, &["baseline"]), &()).unwrap();
-    let made = study.run(1, &()).remove(0).unwrap();
-    let totals = made.run.totals().unwrap();
-    let names: Vec<_> = totals.iter().map(|total| total.name.as_str()).collect();
-    let documented: Vec<_> = TOTALS.iter().map(|&(name, _)| name).collect();
-    assert_eq!(names, documented);
+    let (last, others) = TOTALS.split_last().unwrap();
+    for (pacing, more) in [("closed:4", [].as_slice()), ("open", OF_OPEN_LOOP)] {
+        let mut spec = spec(folder.path(), 100, &["baseline"]);
+        spec.pacing = Some(pacing.parse().unwrap());
+        let made = Study::new(spec, &()).unwrap().run(1, &()).remove(0).unwrap();
+        let totals = made.run.totals().unwrap();
+        let names: Vec<_> = totals.iter().map(|total| total.name.as_str()).collect();
+        let documented: Vec<_> = others.iter().chain(more).chain([last]).map(|&(name, _)| name).collect();
+        assert_eq!(names, documented, "{pacing}");
+    }
+}
+
+/// By hand: requests of 8 KiB every 10 ms over an idle array, each answered long before the next.
+#[test]
+fn rates_are_those_of_the_requests_over_the_measured_window() {
+    let made = warmed(WarmUp::Requests(2000), 4000);
+    let real = |name: &str| match made.run.totals().get(name) {
+        Some(Figure::Real(real)) => real,
+        other => panic!("{name}: {other:?}"),
+    };
+    let (window, mean) = (count(&made, "window_ns") as f64, count(&made, "response_mean_ns") as f64);
+    let arrivals = 1999.0 * 10e6;
+    assert!(window > arrivals && window < arrivals + 10e6, "{window} ns, each request takes {mean} ns");
+    assert!((real("requests_per_second") - 2000.0 / window * 1e9).abs() < 1e-6);
+    assert!((real("offered_requests_per_second") - 2000.0 / arrivals * 1e9).abs() < 1e-6);
+    assert!((real("window_over_arrivals") - window / arrivals).abs() < 1e-9);
+    let mib = count(&made, "written_bytes") as f64 / 1_048_576.0 / window * 1e9;
+    assert!((real("written_mib_per_second") - mib).abs() < 1e-6 && real("read_mib_per_second") == 0.0);
+    assert_eq!(real("mib_per_second"), real("written_mib_per_second"));
+    let percentiles = ["response_p50_ns", "response_p95_ns", "response_p99_ns", "response_p9999_ns"];
+    let percentiles = percentiles.map(|name| count(&made, name));
+    assert!(percentiles.is_sorted() && percentiles[3] <= count(&made, "response_max_ns"), "{percentiles:?}");
+    assert!((0.0..=1.0).contains(&real("busiest_member_utilisation")));
 }
 
 /// A run with this warm-up. The first tenth of its requests comes at once, and the others one after the other.
@@ -237,7 +264,11 @@ fn an_automatic_warm_up_leaves_out_what_the_whole_run_says_and_nothing_else() {
     let (auto_totals, given) = (totals(&auto), totals(&given));
     let (same, more) = auto_totals.split_at(given.len());
     assert_eq!(same, given);
-    assert_eq!(given.len(), TOTALS.len() - 1, "a run whose warm-up is given has no others");
+    assert_eq!(
+        given.len(),
+        TOTALS.len() - 1 + OF_OPEN_LOOP.len(),
+        "a run whose warm-up is given has no others"
+    );
     let names: Vec<&str> = more.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, OF_WARMUP.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     assert_eq!(warmed(WarmUp::Auto, 4000).run.results_digest(), auto.run.results_digest());

@@ -30,6 +30,8 @@ pub(crate) struct DiskMember {
     pub(crate) unreadable: BTreeSet<u32>,
     /// The outcome of the next write.
     pub(crate) next_write: Option<Outcome>,
+    /// The same for the next write of an assembly.
+    pub(crate) next_assembly_write: Option<Outcome>,
     /// Whether every trim fails.
     pub(crate) refuses_trims: bool,
 }
@@ -86,6 +88,9 @@ impl Media for Disk {
             let member = &mut self.members[at.member as usize];
             if member.is_gone {
                 return Outcome::Gone;
+            }
+            if let Some(outcome) = member.next_assembly_write.take() {
+                return outcome;
             }
             member.pages[at.page as usize].copy_from_slice(page);
             member.unreadable.remove(&at.page);
