@@ -441,5 +441,7 @@ impl Bug {
         Self::RebuildNotHalted,
         Self::NeededReplaced,
         Self::LeftOutForgotten,
+        Self::StaleParityTrusted,
+        Self::RepairsNotFlushed,
     ];
 }
