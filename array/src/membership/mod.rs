@@ -180,12 +180,7 @@ impl<W, R: Part> Membership<W, R> {
         if !exec.any_failed || exec.has_bug(Bug::RebuildNotHalted) {
             return None;
         }
-        let group_of = |member: u16| exec.geometry.group_of(member.into());
-        let group = group_of(member);
-        let lacking =
-            self.rebuilds.iter().filter(|its| group_of(its.member) == group && its.part.is_lacking());
-        let failed = exec.failed_of_group(group);
-        (failed > 0 && failed + lacking.count() as u32 > exec.geometry.tolerance()).then_some(group)
+        self.needs_own(member, exec).filter(|&group| exec.failed_of_group(group) > 0)
     }
 
     /// The group of `member`, which failed, if no other device may take its place: together with the members that still lack

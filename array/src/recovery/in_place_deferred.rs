@@ -77,6 +77,9 @@ pub(super) fn cover(
 /// Computes parity whose checksum is unknown from its data, where all of that is intact: an earlier serving could not write
 /// the parity when too many members were missing.
 pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, code: &Code) -> Result<(), AssembleError> {
+    if !table.has_unknown() {
+        return Ok(());
+    }
     for group in 0..site.geometry.groups {
         for page in 0..site.layout.data.pages {
             let place = site.geometry.place(site.geometry.row_of(group, page));

@@ -58,6 +58,11 @@ impl Checksums {
         self.values[self.index(group, page, position)]
     }
 
+    /// Whether the checksum of some page is [`Self::UNKNOWN`].
+    pub(crate) fn has_unknown(&self) -> bool {
+        self.values.contains(&Self::UNKNOWN)
+    }
+
     /// Changes a checksum.
     pub(crate) fn set(&mut self, group: u32, page: u32, position: u32, checksum: u32) {
         if !self.values.is_empty() {
