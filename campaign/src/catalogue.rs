@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use stripewise_study::Observer;
 
 use crate::error::Error;
@@ -52,23 +52,38 @@ fn index_listed(plan: &Plan, store: &StudyStore, observer: &dyn Observer) -> Res
     if wanted.is_empty() {
         return Err(none());
     }
+    // Runs differ in their totals: in closed loop nothing is offered. The table has the columns of all.
+    let mut fields: Vec<FieldRef> = Vec::new();
+    let mut to_come = wanted.clone();
+    for pack in store.packs()? {
+        pack::read(&pack, store.read_pack(&pack)?, None, &mut |table| {
+            for table in counted(plan, &pack, table, &cells, &mut to_come)? {
+                for field in table.schema().fields() {
+                    if fields.iter().all(|known| known.name() != field.name()) {
+                        fields.push(field.clone());
+                    }
+                }
+            }
+            Ok(())
+        })?;
+    }
+    if fields.is_empty() {
+        return Err(none());
+    }
+    let schema = Arc::new(Schema::new(fields));
     let mut rows = 0;
     store.put(&path, |file| {
-        let (mut file, mut writer) = (Some(file), None);
+        let mut writer = pack::writer(file, schema.clone())?;
         for pack in store.packs()? {
             pack::read(&pack, store.read_pack(&pack)?, None, &mut |table| {
                 for table in counted(plan, &pack, table, &cells, &mut wanted)? {
                     rows += table.num_rows() as u64;
-                    let started = match file.take() {
-                        Some(file) => writer.insert(pack::writer(file, table.schema())?),
-                        None => writer.as_mut().ok_or_else(none)?,
-                    };
-                    started.write(&table)?;
+                    writer.write(&pack::widened(&table, &schema))?;
                 }
                 Ok(())
             })?;
         }
-        writer.ok_or_else(none)
+        Ok(writer)
     })?;
     Ok((path, rows))
 }

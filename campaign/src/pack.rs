@@ -10,8 +10,10 @@ use std::sync::Arc;
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray, UInt64Array, new_null_array,
+};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -109,6 +111,17 @@ pub(crate) fn writer<W: Write + Send>(file: W, schema: Arc<Schema>) -> Result<Ar
     // Without the schema in Arrow's own form: it takes as much space as ten runs, and readers get the same columns.
     let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
     ArrowWriter::try_new_with_options(file, schema, options)
+}
+
+/// The table with the columns of `schema`, in that order; it has nothing in those that it lacked.
+pub(crate) fn widened(table: &RecordBatch, schema: &Arc<Schema>) -> RecordBatch {
+    let column = |field: &FieldRef| {
+        let its = table.column_by_name(field.name()).cloned();
+        its.unwrap_or_else(|| new_null_array(field.data_type(), table.num_rows()))
+    };
+    let columns = schema.fields().iter().map(column).collect();
+    RecordBatch::try_new(schema.clone(), columns)
+        .expect("the schema has the columns of this table, with their types")
 }
 
 /// The bytes of a pack of tables, which have one schema.

@@ -26,7 +26,7 @@ impl<M: Memory> Array<M> {
         each!(self, placement => placement.rebuilding(&self.exec))
     }
 
-    /// Whether `member` joins the array: it waits to be recorded, or its rebuild goes on.
+    /// Whether `member` joins the array: it waits to be recorded, or its rebuild continues.
     pub fn is_joining(&self, member: u16) -> bool {
         each!(self, placement => placement.is_joining(member))
     }

@@ -5,8 +5,8 @@ use super::super::scenario::Scenario;
 use super::{Charge, Offence, Question};
 
 impl Scenario {
-    /// No member is charged on which no fault was injected since it was last verified. The members that join, of the mask `joining`, are
-    /// charged with nothing: what it lacks is no error.
+    /// No member is charged on which no fault was injected since it was last verified. The members that join, of the mask
+    /// `joining`, are charged with nothing: what they lack is no error.
     pub(crate) fn judge_charges(&mut self, charges: &[Charge], joining: u64) -> Result<(), String> {
         self.counts.charges += charges.len() as u64;
         if !self.questions.has(Question::Charges) {
