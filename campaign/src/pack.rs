@@ -309,6 +309,19 @@ mod tests {
     }
 
     #[test]
+    fn a_table_has_nothing_in_columns_that_only_others_have() {
+        let own = table(&[row(1, "a")]);
+        let offered = Arc::new(Field::new("offered", DataType::Float64, true));
+        let mut fields: Vec<FieldRef> = own.schema().fields().iter().cloned().collect();
+        fields.insert(3, offered);
+        let widened = widened(&own, &Arc::new(Schema::new(fields)));
+        assert_eq!((widened.num_columns(), widened.num_rows()), (own.num_columns() + 1, 1));
+        assert!(widened.column(3).is_null(0));
+        assert_eq!(widened.column_by_name("key"), own.column_by_name("key"));
+        assert_eq!(real_column(&widened, "response_mean_ns"), Some(vec![1.0]));
+    }
+
+    #[test]
     fn texts_of_dictionaries_and_others_are_read_alike() {
         // Beyond a megabyte the writer ends the dictionary of a column, and writes values.
         let text = |run: u8| format!("{run} {}", "y".repeat(9000));
