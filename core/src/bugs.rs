@@ -53,6 +53,8 @@ pub enum Bug {
     StaleParityTrusted,
     /// A scrub ends before what it repaired is durable.
     RepairsNotFlushed,
+    /// A scrub passes over what is in batches that are open when it begins.
+    OpenBatchesNotScrubbed,
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
     /// and on pages without live content.
     StaleCharged,
@@ -443,5 +445,6 @@ impl Bug {
         Self::LeftOutForgotten,
         Self::StaleParityTrusted,
         Self::RepairsNotFlushed,
+        Self::OpenBatchesNotScrubbed,
     ];
 }

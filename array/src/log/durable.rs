@@ -360,6 +360,12 @@ impl Durable {
         self.batches.iter().any(|batch| (batch.first..batch.end).contains(&slot))
     }
 
+    /// Whether `slot` is in a batch that is not wholly written, and whether that batch is closed.
+    pub(crate) fn writing_of(&self, slot: u64) -> (bool, bool) {
+        let batch = self.batches.iter().find(|batch| (batch.first..batch.end).contains(&slot));
+        (batch.is_some(), batch.is_some_and(|batch| batch.number.is_some()))
+    }
+
     /// The open batch of the open segment of `stream`.
     pub(crate) fn open_batch(&mut self, stream: usize) -> Option<&mut Batch> {
         let first = self.open[stream]?;

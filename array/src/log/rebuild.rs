@@ -398,7 +398,7 @@ impl Log {
         let is_any_failed = exec.any_failed;
         let believes = exec.has_bug(Bug::LeftOutForgotten);
         let durable = self.durable_mut();
-        let mut at = 0;
+        let (mut at, mut scrubs) = (0, false);
         while at < durable.members.rebuilds.len() {
             let rebuild = &durable.members.rebuilds[at];
             let (member, done) = (rebuild.member, durable.rebuilt_segments(rebuild));
@@ -409,9 +409,7 @@ impl Log {
                 let is_missing = !rebuild.is_good() || durable.members.unrecovered > 0;
                 durable.members.rebuilds.remove(at);
                 durable.members.record_active(member, is_missing && !believes);
-                if mends {
-                    durable.members.begin_scrub(Walk::default());
-                }
+                scrubs |= mends;
                 durable.is_news = true;
                 continue;
             }
@@ -421,6 +419,9 @@ impl Log {
                 durable.is_news = true;
             }
             at += 1;
+        }
+        if scrubs {
+            self.begin_scrub(exec);
         }
     }
 

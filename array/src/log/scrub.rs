@@ -21,9 +21,18 @@ impl Log {
     }
 
     /// Starts a scrub of all segments, now or after the current one.
-    pub(crate) fn begin_scrub<M: Memory>(&mut self, _exec: &Executor<M>) {
+    pub(crate) fn begin_scrub<M: Memory>(&mut self, exec: &Executor<M>) {
         if let Some(members) = self.membership_mut() {
             members.begin_scrub(Walk::default());
+            self.close_batches_to_scrub(exec);
+        }
+    }
+
+    /// Closes the open batches, when a scrub begins: what they have on the members is read once their summaries are written.
+    /// Only batches that are opened later are passed over.
+    fn close_batches_to_scrub<M: Memory>(&mut self, exec: &Executor<M>) {
+        if !exec.read_only && !exec.has_bug(Bug::OpenBatchesNotScrubbed) {
+            (0..self.open.len()).for_each(|stream| self.close_batch(stream));
         }
     }
 
@@ -74,8 +83,12 @@ impl Log {
         let role = log.directory.role(slot);
         let is_stripe = log.directory.is_in_stripe(slot);
         let stripe = if is_stripe { log.directory.stripe(slot) } else { (slot, slot + 1) };
-        // Content in flight is not readable yet.
-        let is_writing = log.durable().is_writing(slot);
+        // Content in flight is not readable yet. What is in a closed batch will be; what is in an open batch came after the
+        // scrub began.
+        let (is_writing, is_closed) = log.durable().writing_of(slot);
+        if is_closed && !exec.has_bug(Bug::OpenBatchesNotScrubbed) {
+            return false;
+        }
         if is_stripe && !is_writing && !log.is_told(Walker::Scrub, slot) {
             return self.may_walk(walk.under_way, exec)
                 && self.ask_contents(Walker::Scrub, slot, exec, driver);
@@ -118,9 +131,13 @@ impl Log {
         let has_moved = counts.repaired + counts.obsolete > 0;
         durable.sync.is_asked |= has_moved || waits || !durable.collected.is_empty();
         let is_verified = durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
+        let is_repeated = durable.members.scrub.walk.is_some();
         if is_verified && durable.shaky.is_empty() && !exec.read_only {
             exec.metadata.doubted = 0;
             durable.is_news |= durable.members.superblock.verify();
+        }
+        if is_repeated {
+            self.close_batches_to_scrub(exec);
         }
     }
 

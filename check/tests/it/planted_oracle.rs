@@ -14,6 +14,7 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::StaleCharged, Some(Fault::ReturnsStale), [Kind::Journal5, Kind::Journal6], 20),
     (Bug::CleanTooEarly, Some(Fault::ReturnsStale), [Kind::Log5, Kind::Log6], 20),
     (Bug::StaleParityTrusted, Some(Fault::BeyondUnderLoad), [Kind::Window5, Kind::Window6], 100),
+    (Bug::OpenBatchesNotScrubbed, Some(Fault::FullScrub), [Kind::Log5, Kind::Log6], 200),
     (Bug::RepairsNotFlushed, Some(Fault::RotApart), [Kind::Journal5, Kind::Window5], 40),
 ];
 
