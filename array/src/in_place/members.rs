@@ -211,7 +211,7 @@ impl InPlace {
                 bytes.fill(0);
                 if stage != Stage::Clear {
                     let place = (member, roster.members.back[member as usize], nth % span);
-                    encode_superblock(&mut roster.members.superblock, place, copy, bytes);
+                    encode_superblock(&mut roster.told, place, copy, bytes);
                 }
             }
             roster.work.pages.push(buffer);
@@ -285,7 +285,7 @@ impl InPlace {
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let believes = exec.has_bug(Bug::ReturnBelieved);
         let Some(roster) = &mut self.roster else { return };
-        roster.members.on_members = Some(roster.members.superblock.clone());
+        roster.members.on_members = Some(roster.told.clone());
         // Members that failed while the back copies were written are recorded by another version.
         let besides = if member == NO_MEMBER { 0 } else { 1 << member };
         let has_more = roster.members.unrecorded(failed & !besides) != 0;

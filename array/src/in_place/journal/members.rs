@@ -162,6 +162,9 @@ pub(crate) struct Roster {
     pub(crate) plan: u32,
     pub(crate) work: Work,
     pub(crate) telling: Option<Telling>,
+    /// The version of the superblocks that is being written, or was written last: all copies of a version are equal, so what
+    /// happens meanwhile is in the next one.
+    pub(crate) told: Superblock,
     /// For each member that failed: the first of the rows that were not written since, if rows were already beyond parity, and
     /// the version of the superblocks at that time.
     pub(crate) unchanged: Vec<Option<(u64, u64)>>,
@@ -253,6 +256,7 @@ impl Roster {
     pub(crate) fn new(superblock: Superblock, plan: u32) -> Self {
         Self {
             unchanged: vec![None; superblock.members.len()],
+            told: superblock.clone(),
             members: Membership::new(superblock),
             plan,
             work: Work::default(),
@@ -406,6 +410,7 @@ impl Roster {
         let besides = if member == NO_MEMBER { 0 } else { 1 << member };
         self.members.record_failed(failed & !besides, 0, |member| exec.reason_of(member));
         self.members.superblock.doubt(exec.metadata.doubted);
+        self.told.clone_from(&self.members.superblock);
     }
 }
 
