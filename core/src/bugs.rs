@@ -53,6 +53,10 @@ pub enum Bug {
     StaleParityTrusted,
     /// A scrub ends before what it repaired is durable.
     RepairsNotFlushed,
+    /// Records of the journal are freed while more members of a group failed than parity tolerates.
+    RecordsFreedBeyond,
+    /// A member that joined counts as if it had its copies of older metadata at once.
+    CopiesForgotten,
     /// A scrub passes over what is in batches that are open when it begins.
     OpenBatchesNotScrubbed,
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
@@ -445,6 +449,8 @@ impl Bug {
         Self::LeftOutForgotten,
         Self::StaleParityTrusted,
         Self::RepairsNotFlushed,
+        Self::RecordsFreedBeyond,
+        Self::CopiesForgotten,
         Self::OpenBatchesNotScrubbed,
     ];
 }

@@ -11,7 +11,7 @@ use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::journal::{Checksums, Copying, Journal, RowsOfMember};
+use crate::in_place::journal::{Checksums, Copying, Freeing, Journal, RowsOfMember};
 
 /// The change that an update makes to its row: columns, one bit each.
 struct Change {
@@ -102,7 +102,7 @@ impl InPlace {
         let images = self.gather_updates(&mut journal, exec);
         // A record that has no updates and reports no freed room must leave room for others.
         let is_told =
-            journal.wants_record && journal.ring.has_room(0, journal.late) && !exec.has_lost_data(self);
+            journal.wants_record && journal.ring.has_room(0, journal.late_rows()) && !exec.has_lost_data(self);
         let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
         if !is_idle {
             self.make_record(&mut journal, images, exec);
@@ -137,9 +137,10 @@ impl InPlace {
             let more = images + change.images();
             let gets_late = defers && self.window.record(row) == 0;
             let late = journal.late + u32::from(gets_late) - u32::from(covers != 0);
+            let all = late + journal.abandoned.len() as u32;
             let ring = &journal.ring;
             let has_room =
-                if covers == 0 { ring.has_room(more, late) } else { ring.has_room_to_cover(more, late) };
+                if covers == 0 { ring.has_room(more, all) } else { ring.has_room_to_cover(more, all) };
             if !has_room {
                 journal.is_full = journal.updates.is_empty();
                 if journal.is_full {
@@ -341,24 +342,25 @@ impl InPlace {
         let failed = exec.failed_members();
         (0..exec.geometry.groups).fold(0, |mask, group| {
             let its = exec.geometry.group(group).fold(0u64, |its, member| its | 1 << member);
-            let is_borne = exec.failed_of_group(group) <= exec.geometry.parity();
-            mask | its & if is_borne { failed } else { told }
+            mask | its & if self.is_beyond(group, 0, exec) { told } else { failed }
         })
     }
 
-    /// Fails the updates that wait for the journal or the bitmap in rows that have meanwhile lost more than parity tolerates:
+    /// Fails the updates that wait for the journal or the bitmap in groups that have meanwhile lost more than parity tolerates:
     /// their writes would be durable, but no metadata would record where they are missing. Returns false if there are none.
     pub(crate) fn fails_beyond<M: Memory, D: Driver<M>>(
         &mut self,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if !exec.has_lost_data(self) {
+        if !self.is_any_beyond(exec) {
             return false;
         }
+        // No record is freed until members return, so a full journal stays full.
+        let is_full = self.journal.as_ref().is_some_and(|journal| journal.is_full);
         let is_beyond = |plan: u32| {
-            let is_update = exec.plans[plan as usize].purpose != Purpose::Flush;
-            is_update && exec.columns_on_failed(plan).count_ones() > exec.geometry.parity()
+            let Plan { purpose, covers, .. } = exec.plans[plan as usize];
+            purpose != Purpose::Flush && (is_full && covers == 0 || self.is_in_beyond(plan, exec))
         };
         let journal = self.journal.iter().flat_map(|journal| journal.waiting.iter());
         let intent = self.intent.iter().flat_map(|intent| intent.waiting.iter());
@@ -396,6 +398,8 @@ impl InPlace {
         journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
         journal.ring.keep(journal.copying.keepers);
         journal.ring.durable();
+        let ring = &journal.ring;
+        journal.abandoned.retain(|&record| ring.has(record));
         for entry in journal.entries.iter().filter(|entry| entry.kind != RedoKind::Before) {
             let (group, position) = exec.geometry.position_of(entry.member.into());
             journal.table.set(group, entry.page, position, entry.checksum);
@@ -426,7 +430,10 @@ impl InPlace {
                 journal.ring.done(covers);
             }
             // A plan that gave up has no record.
-            journal.late -= u32::from(record == 0);
+            if record == 0 {
+                journal.late -= 1;
+                journal.abandoned.push(covers);
+            }
         }
     }
 
@@ -437,8 +444,14 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
+        let keeps = self.is_any_beyond(exec) && !exec.has_bug(Bug::RecordsFreedBeyond);
         let Some(journal) = &mut self.journal else { return false };
         if journal.cleaning.is_under_way {
+            return false;
+        }
+        if keeps {
+            // Members that return may lack what the records have, and have not flushed what they were sent.
+            journal.freeing = Freeing::default();
             return false;
         }
         if journal.freeing.until.is_none() {

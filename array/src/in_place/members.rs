@@ -11,7 +11,7 @@ use stripewise_exec::Executor;
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 
 use crate::in_place::InPlace;
-use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling};
+use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
 use crate::membership::{Halt, Membership, Rebuild, encode_superblock, short};
 
 impl InPlace {
@@ -60,10 +60,9 @@ impl InPlace {
         if let Some(group) = self.group_beyond(returning, exec) {
             return Err(RejoinError::Beyond(group));
         }
-        if let Some(group) = self.halted_by(exec).filter(|_| !roster.members.rebuilds.is_empty()) {
-            return Err(RejoinError::Beyond(group));
-        }
-        if let Some(group) = roster.members.needs_own(member, exec).filter(|_| !how.is_returned()) {
+        let others = roster.members.halted_without(member, exec);
+        let alone = roster.members.needs_own(member, exec).filter(|_| !how.is_returned());
+        if let Some(group) = others.or(alone) {
             return Err(RejoinError::Beyond(group));
         }
         check_newer(&roster.members.superblock, None, how)?;
@@ -72,17 +71,48 @@ impl InPlace {
 
     /// A group in which more members failed than parity tolerates, `returning` not counted.
     fn group_beyond<M: Memory>(&self, returning: Option<u16>, exec: &Executor<M>) -> Option<u32> {
-        let its_group = returning.map(|member| exec.geometry.group_of(member.into()));
-        let failed = |group| exec.failed_of_group(group) - u32::from(its_group == Some(group));
-        let mut groups = 0..exec.geometry.groups;
-        groups.find(|&group| exec.any_failed && failed(group) > exec.geometry.parity())
+        self.beyond_without(returning.map_or(0, |member| 1 << member), exec)
+    }
+
+    /// The same for the members of the mask `returning`.
+    fn beyond_without<M: Memory>(&self, returning: u64, exec: &Executor<M>) -> Option<u32> {
+        (0..exec.geometry.groups).find(|&group| self.is_beyond(group, returning, exec))
+    }
+
+    /// Whether `group` cannot do without the members that failed, those of the mask `returning` not counted: they are more
+    /// than parity tolerates, together with members that joined and may still lack copies of metadata.
+    pub(crate) fn is_beyond<M: Memory>(&self, group: u32, returning: u64, exec: &Executor<M>) -> bool {
+        if !exec.any_failed {
+            return false;
+        }
+        let is_failed = |member: &u32| exec.failed[*member as usize] && returning >> member & 1 == 0;
+        let failed = exec.geometry.group(group).filter(is_failed).count() as u32;
+        let joined = match (&self.roster, &self.journal) {
+            (Some(roster), Some(journal)) if !exec.has_bug(Bug::CopiesForgotten) => {
+                roster.without_metadata(group, &journal.ring, exec)
+            }
+            _ => 0,
+        };
+        failed > 0 && failed + joined > exec.geometry.parity()
+    }
+
+    /// Whether a group cannot do without the members that failed: what is durable then stays as it is.
+    pub(crate) fn is_any_beyond<M: Memory>(&self, exec: &Executor<M>) -> bool {
+        self.group_beyond(None, exec).is_some()
+    }
+
+    /// Whether the row of `plan` is in such a group.
+    pub(crate) fn is_in_beyond<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> bool {
+        let member = exec.geometry.member(exec.plans[plan as usize].place, 0);
+        self.is_beyond(exec.geometry.group_of(member.into()), 0, exec)
     }
 
     /// The group that has lost too much for superblocks to be updated or for a member to be rebuilt: the superblocks would
     /// call all failed members failed, and the array could never be assembled again, even if they returned.
     pub(crate) fn halted_by<M: Memory>(&self, exec: &Executor<M>) -> Option<u32> {
-        let (member, is_returned) = self.roster.as_ref()?.coming().next().unwrap_or((NO_MEMBER, false));
-        self.group_beyond(is_returned.then_some(member), exec)
+        let roster = self.roster.as_ref()?;
+        let unchanged = roster.coming().filter(|&(member, is_returned)| is_returned && roster.is_unchanged(member));
+        self.beyond_without(unchanged.fold(0, |mask, (member, _)| mask | 1 << member), exec)
     }
 
     /// Lets `member`, which was checked, join the array in place.
@@ -91,7 +121,7 @@ impl InPlace {
         let Some(roster) = &mut self.roster else { return };
         roster.members.take_device(member, how);
         roster.joining.push_back((member, how.is_returned()));
-        if let Some((_, update)) = roster.unchanged[member as usize] {
+        if let Some(Unchanged { update, .. }) = roster.unchanged[member as usize] {
             // An older copy of the member has older rows.
             let is_newest =
                 matches!(how, Rejoining::Returned { stamp: Some(stamp), .. } if stamp.update >= update);
@@ -106,7 +136,23 @@ impl InPlace {
         roster.halt_rebuilds(exec);
         let unchanged = if was_rebuilt { None } else { roster.first_unchanged(member, exec) };
         let update = roster.members.superblock.update;
-        roster.unchanged[member as usize] = unchanged.map(|row| (row, update));
+        let group = exec.geometry.group_of(member.into());
+        let has_metadata = self.is_beyond(group, 0, exec);
+        let told = self.journal.as_ref().map_or(0, |journal| journal.missing)
+            | self.intent.as_ref().map_or(0, |intent| intent.next_missing);
+        let Some(roster) = &mut self.roster else { return };
+        roster.unchanged[member as usize] = unchanged.map(|row| Unchanged { row, update, has_metadata });
+        if has_metadata {
+            // Members that failed just before: what no metadata records did not happen without them.
+            let told = told | roster.telling.map_or(0, |telling| telling.failed);
+            let failed = exec.geometry.group(group).filter(|&other| exec.failed[other as usize]);
+            for other in failed.map(|other| other as usize) {
+                let is_active = roster.members.superblock.members[other].state == MemberState::Active;
+                if is_active && told >> other & 1 == 0 && roster.unchanged[other].is_none() {
+                    roster.unchanged[other] = Some(Unchanged { row: 0, update, has_metadata });
+                }
+            }
+        }
         roster.telling.take_if(|telling| telling.member == member);
         roster.joining.retain(|&(joining, _)| joining != member);
     }
@@ -122,6 +168,7 @@ impl InPlace {
         if roster.work.is_under_way {
             return false;
         }
+        roster.prefer_unchanged();
         let Some(telling) = roster.telling else {
             let joining = roster.joining.pop_front();
             let comes =
@@ -183,6 +230,8 @@ impl InPlace {
         let flushes = u32::from(exec.members.volatile_cache);
         // Operations on each target, from its first page on.
         let (kind, count) = match stage {
+            // A member that metadata never called failed has copies of metadata that others may lack.
+            Stage::Clear if roster.is_unchanged(member) && self.journal.is_some() => (OperationKind::Write, 0),
             Stage::Clear => (OperationKind::Write, exec.geometry.first_page - span),
             Stage::Front | Stage::Back => (OperationKind::Write, span),
             Stage::FlushData | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),

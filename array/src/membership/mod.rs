@@ -186,12 +186,23 @@ impl<W, R: Part> Membership<W, R> {
     /// The group of `member`, which failed, if no other device may take its place: together with the members that still lack
     /// content, more failed than parity tolerates. Only the devices of those that failed may have what cannot be decoded.
     pub(crate) fn needs_own<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
+        let (group, failed, lacking) = self.gone_of(member, exec);
+        (failed + lacking > exec.geometry.tolerance()).then_some(group)
+    }
+
+    /// The group of `member`, which failed, if rebuilds in it would stay halted when `member` alone is back.
+    pub(crate) fn halted_without<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
+        let (group, failed, lacking) = self.gone_of(member, exec);
+        (lacking > 0 && failed > 1 && failed - 1 + lacking > exec.geometry.tolerance()).then_some(group)
+    }
+
+    /// The group of `member`, with the number of its members that failed, and of those that still lack content.
+    fn gone_of<M: Memory>(&self, member: u16, exec: &Executor<M>) -> (u32, u32, u32) {
         let group_of = |member: u16| exec.geometry.group_of(member.into());
         let group = group_of(member);
-        let lacking =
-            self.rebuilds.iter().filter(|its| group_of(its.member) == group && its.part.is_lacking());
-        let gone = exec.failed_of_group(group) + lacking.count() as u32;
-        (gone > exec.geometry.tolerance()).then_some(group)
+        let is_its = |its: &&Rebuild<R>| group_of(its.member) == group && its.part.is_lacking();
+        let lacking = self.rebuilds.iter().filter(is_its).count() as u32;
+        (group, exec.failed_of_group(group), lacking)
     }
 
     /// The group whose rebuild must wait, if there is one: see [`Self::halted_by`].

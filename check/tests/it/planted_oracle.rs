@@ -13,8 +13,10 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::MismatchNotCharged, None, [Kind::Log5, Kind::Journal5], 200),
     (Bug::StaleCharged, Some(Fault::ReturnsStale), [Kind::Journal5, Kind::Journal6], 20),
     (Bug::CleanTooEarly, Some(Fault::ReturnsStale), [Kind::Log5, Kind::Log6], 20),
-    (Bug::StaleParityTrusted, Some(Fault::BeyondUnderLoad), [Kind::Window5, Kind::Window6], 100),
+    (Bug::StaleParityTrusted, Some(Fault::OutDuringRebuild), [Kind::Window5, Kind::Window5], 100),
     (Bug::OpenBatchesNotScrubbed, Some(Fault::FullScrub), [Kind::Log5, Kind::Log6], 200),
+    (Bug::RecordsFreedBeyond, Some(Fault::BeyondUnderLoad), [Kind::Journal5, Kind::Journal6], 100),
+    (Bug::CopiesForgotten, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Journal5], 400),
     (Bug::RepairsNotFlushed, Some(Fault::RotApart), [Kind::Journal5, Kind::Window5], 40),
 ];
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::Work;
+use super::{Ring, Work};
 use crate::membership::{self, Membership, Part};
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::Superblock;
@@ -107,6 +107,30 @@ pub(crate) struct RowsOfMember {
     pub(crate) tabled: u64,
     /// Whether that write began after the last row.
     pub(crate) has_table: bool,
+    copies: Copies,
+}
+
+/// What a member still has that failed when rows were already beyond parity.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unchanged {
+    /// The first of the rows that were not written since.
+    pub(crate) row: u64,
+    /// The version of the superblocks at that time.
+    pub(crate) update: u64,
+    /// Whether no metadata was written since that it has copies of.
+    pub(crate) has_metadata: bool,
+}
+
+/// The copies of the table and of records from before a member joined, on that member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copies {
+    /// Those of the table are to be written.
+    Absent,
+    BeingWritten,
+    /// The member has those of the table; records of that time are freed one day.
+    Written,
+    /// The member has all of them.
+    Kept,
 }
 
 /// An event about a member that the superblocks must record.
@@ -165,9 +189,8 @@ pub(crate) struct Roster {
     /// The version of the superblocks that is being written, or was written last: all copies of a version are equal, so what
     /// happens meanwhile is in the next one.
     pub(crate) told: Superblock,
-    /// For each member that failed: the first of the rows that were not written since, if rows were already beyond parity, and
-    /// the version of the superblocks at that time.
-    pub(crate) unchanged: Vec<Option<(u64, u64)>>,
+    /// For each member that failed: what it still has, if rows were already beyond parity.
+    pub(crate) unchanged: Vec<Option<Unchanged>>,
     /// Members that are to join, and whether each is the member that was there before, in the order of their arrival.
     pub(crate) joining: VecDeque<(u16, bool)>,
     /// Whether superblocks must record a clean stop.
@@ -210,12 +233,28 @@ impl RowsOfMember {
     /// A write of the table is about to begin.
     pub(crate) fn begin_table(&mut self) {
         self.tabling = self.rows.cursor;
+        if self.copies == Copies::Absent {
+            self.copies = Copies::BeingWritten;
+        }
     }
 
     /// The table is on the members.
     pub(crate) fn end_table(&mut self) {
         self.tabled = self.tabling;
         self.has_table = self.tabled == self.rows.end;
+        if self.copies == Copies::BeingWritten {
+            self.copies = Copies::Written;
+        }
+    }
+
+    /// Whether the member may lack copies of metadata that others have: of the table, or of records in `ring` from before it
+    /// joined.
+    fn lacks_metadata(&self, ring: &Ring) -> bool {
+        match self.copies {
+            Copies::Absent | Copies::BeingWritten => true,
+            Copies::Written => ring.has_before(self.behind),
+            Copies::Kept => false,
+        }
     }
 
     /// Whether the member's content of `row` must not be read.
@@ -281,7 +320,7 @@ impl Roster {
     }
 
     /// Begins to rebuild `member` from row `cursor` of `rows`; it waits until all records of the journal before `behind`
-    /// are gone.
+    /// are gone. At assembly (`behind` is 0) it got its copies of all metadata.
     pub(crate) fn begin_rebuild(
         &mut self,
         member: u16,
@@ -293,17 +332,19 @@ impl Roster {
             self.members.unrecovered = 0;
         }
         let unchanged = self.unchanged[member as usize].take();
+        let has_metadata = unchanged.is_some_and(|its| its.has_metadata);
         let part = RowsOfMember {
             rows: Rows::new(cursor, rows),
             turn: self.next_turn(),
             is_returned,
-            unchanged: unchanged.map_or(u64::MAX, |(row, _)| row),
+            unchanged: unchanged.map_or(u64::MAX, |its| its.row),
             behind,
             lost: Vec::new(),
             is_full: false,
             tabling: cursor,
             tabled: cursor,
             has_table: false,
+            copies: if behind == 0 || has_metadata { Copies::Kept } else { Copies::Absent },
         };
         self.members.begin_rebuild(Rebuild::new(member, cursor, part));
     }
@@ -314,6 +355,35 @@ impl Roster {
         let row = u64::from(page);
         let rebuilds = self.members.rebuilds.iter();
         rebuilds.filter(move |rebuild| rebuild.part.is_stale(row)).map(|rebuild| rebuild.member)
+    }
+
+    /// The members of `group` that are being rebuilt and may lack copies of metadata that others have.
+    pub(crate) fn without_metadata<M: Memory>(&self, group: u32, ring: &Ring, exec: &Executor<M>) -> u32 {
+        let lacks = |its: &&Rebuild| {
+            exec.geometry.group_of(its.member.into()) == group && its.part.lacks_metadata(ring)
+        };
+        self.members.rebuilds.iter().filter(lacks).count() as u32
+    }
+
+    /// Whether `member`, which failed, has all that was durable when it failed, and metadata do not record its failure: as
+    /// rows were beyond parity then.
+    pub(crate) fn is_unchanged(&self, member: u16) -> bool {
+        self.unchanged[member as usize].is_some()
+    }
+
+    /// Lets members that have everything join before others, which may need what they have: also before one whose return is
+    /// not in any superblock yet.
+    pub(crate) fn prefer_unchanged(&mut self) {
+        let is_first = |&(member, is_returned): &(u16, bool)| is_returned && self.unchanged[member as usize].is_some();
+        let Some(at) = self.joining.iter().position(is_first) else { return };
+        if let Some(Telling { member, news: News::Comes { is_returned }, stage: Stage::Clear, .. }) = self.telling
+            && !is_first(&(member, is_returned))
+        {
+            self.joining.push_back((member, is_returned));
+            self.telling = None;
+        }
+        let first = self.joining.remove(at);
+        first.into_iter().for_each(|first| self.joining.push_front(first));
     }
 
     fn next_turn(&mut self) -> u32 {

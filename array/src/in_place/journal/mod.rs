@@ -12,7 +12,7 @@ mod table;
 use std::collections::VecDeque;
 
 pub(crate) use intent::Intent;
-pub(crate) use members::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling};
+pub(crate) use members::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
 pub(crate) use ring::{Begun, Ring};
 pub(crate) use table::Checksums;
 
@@ -65,6 +65,9 @@ pub(crate) struct Journal {
     pub(crate) ring: Ring,
     /// Rows whose old content, covered by deferred parity, is in records, and whose parity is in none.
     pub(crate) late: u32,
+    /// Records with such content whose parity was given up when its row was beyond parity, while a reader may replay them: the
+    /// next assembly needs room for that parity too.
+    pub(crate) abandoned: Vec<u64>,
     pub(crate) table: Checksums,
     /// Plans that wait for a record of their writes, in order.
     pub(crate) waiting: VecDeque<u32>,
@@ -103,6 +106,7 @@ impl Journal {
         Self {
             ring: Ring::new(layout.journal.pages, layout.header_pages(), layout.columns),
             late: 0,
+            abandoned: Vec::new(),
             table: Checksums::new(&layout, groups, carries_data),
             array: Uuid::default(),
             epoch: 1,
@@ -131,6 +135,11 @@ impl Journal {
     pub(crate) fn lies_in(&mut self, area: Area) {
         self.layout.journal = area;
         self.ring = Ring::new(area.pages, self.layout.header_pages(), self.layout.columns);
+    }
+
+    /// The rows for whose parity the ring keeps room.
+    pub(crate) fn late_rows(&self) -> u32 {
+        self.late + self.abandoned.len() as u32
     }
 
     /// The number of operations of the largest record: its pages in all copies.

@@ -176,6 +176,11 @@ impl Ring {
         self.tail
     }
 
+    /// Whether a reader may still replay record `number`.
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.first_number <= number
+    }
+
     /// Whether a reader may still replay a record before `number`.
     pub(crate) fn has_before(&self, number: u64) -> bool {
         self.first_number < number

@@ -66,6 +66,8 @@ impl Fault {
         Self::ReturnsStale,
         Self::DeadRot,
         Self::RotApart,
+        Self::BeyondUnderLoad,
+        Self::FullScrub,
         Self::Resized,
         Self::MixedCopies,
     ];
