@@ -57,6 +57,8 @@ pub enum Bug {
     RecordsFreedBeyond,
     /// A member that joined counts as if it had its copies of older metadata at once.
     CopiesForgotten,
+    /// A write that fails before it has a record, and that was to defer its parity, counts as written.
+    FailedWriteDeferred,
     /// A scrub passes over what is in batches that are open when it begins.
     OpenBatchesNotScrubbed,
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
@@ -451,6 +453,7 @@ impl Bug {
         Self::RepairsNotFlushed,
         Self::RecordsFreedBeyond,
         Self::CopiesForgotten,
+        Self::FailedWriteDeferred,
         Self::OpenBatchesNotScrubbed,
     ];
 }

@@ -101,8 +101,9 @@ impl InPlace {
         let Some(mut journal) = self.journal.take() else { return false };
         let images = self.gather_updates(&mut journal, exec);
         // A record that has no updates and reports no freed room must leave room for others.
-        let is_told =
-            journal.wants_record && journal.ring.has_room(0, journal.late_rows()) && !exec.has_lost_data(self);
+        let is_told = journal.wants_record
+            && journal.ring.has_room(0, journal.late_rows())
+            && !exec.has_lost_data(self);
         let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
         if !is_idle {
             self.make_record(&mut journal, images, exec);
@@ -374,6 +375,9 @@ impl InPlace {
         for &plan in &beyond {
             let slot = &mut exec.plans[plan as usize];
             slot.rewait_ns += exec.now - slot.step_begun_at;
+            if !exec.has_bug(Bug::FailedWriteDeferred) {
+                self.stop_deferring(plan, exec);
+            }
             exec.fail_plan(plan, self, driver);
         }
         !beyond.is_empty()

@@ -111,7 +111,8 @@ impl InPlace {
     /// call all failed members failed, and the array could never be assembled again, even if they returned.
     pub(crate) fn halted_by<M: Memory>(&self, exec: &Executor<M>) -> Option<u32> {
         let roster = self.roster.as_ref()?;
-        let unchanged = roster.coming().filter(|&(member, is_returned)| is_returned && roster.is_unchanged(member));
+        let unchanged =
+            roster.coming().filter(|&(member, is_returned)| is_returned && roster.is_unchanged(member));
         self.beyond_without(unchanged.fold(0, |mask, (member, _)| mask | 1 << member), exec)
     }
 
@@ -231,7 +232,9 @@ impl InPlace {
         // Operations on each target, from its first page on.
         let (kind, count) = match stage {
             // A member that metadata never called failed has copies of metadata that others may lack.
-            Stage::Clear if roster.is_unchanged(member) && self.journal.is_some() => (OperationKind::Write, 0),
+            Stage::Clear if roster.is_unchanged(member) && self.journal.is_some() => {
+                (OperationKind::Write, 0)
+            }
             Stage::Clear => (OperationKind::Write, exec.geometry.first_page - span),
             Stage::Front | Stage::Back => (OperationKind::Write, span),
             Stage::FlushData | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),

@@ -374,9 +374,11 @@ impl Roster {
     /// Lets members that have everything join before others, which may need what they have: also before one whose return is
     /// not in any superblock yet.
     pub(crate) fn prefer_unchanged(&mut self) {
-        let is_first = |&(member, is_returned): &(u16, bool)| is_returned && self.unchanged[member as usize].is_some();
+        let is_first =
+            |&(member, is_returned): &(u16, bool)| is_returned && self.unchanged[member as usize].is_some();
         let Some(at) = self.joining.iter().position(is_first) else { return };
-        if let Some(Telling { member, news: News::Comes { is_returned }, stage: Stage::Clear, .. }) = self.telling
+        if let Some(Telling { member, news: News::Comes { is_returned }, stage: Stage::Clear, .. }) =
+            self.telling
             && !is_first(&(member, is_returned))
         {
             self.joining.push_back((member, is_returned));
