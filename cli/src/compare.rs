@@ -7,7 +7,7 @@ use serde_json::json;
 use stripewise_report::{Report, Source};
 use stripewise_results::paired::Rate;
 use stripewise_results::replicate::Rule;
-use stripewise_results::summary::{Entry, Summary};
+use stripewise_results::summary::{self, Entry, Summary};
 use stripewise_results::totals::{WARMUP_REQUESTS, WARMUP_UNFINISHED};
 use stripewise_results::{Figure, looks};
 use stripewise_study::{DEFAULT_SCHEMES, Error, Finished};
@@ -33,6 +33,10 @@ const EXAMPLES: &[Example] = &[
     (
         "stripewise compare --scheme baseline --scheme baseline,update.tie=rcw",
         "one scheme and a variation of it",
+    ),
+    (
+        "stripewise compare -s small=baseline,geometry.chunk=8KiB -s large=baseline,geometry.chunk=64KiB",
+        "two variations, each under a label",
     ),
     (
         "stripewise compare --profile lun1 --device ssdsim-7+1 --requests 200k",
@@ -63,11 +67,12 @@ pub(crate) struct Args {
     /// A scheme to compare, optionally with settings; repeat the option for several [default: paper000-baseline,
     /// paper000-bpu, paper000-adaptive, stripewise]
     ///
-    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw.
+    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw. A label before it names
+    /// it in tables, report and JSON: mine=baseline,update.tie=rcw.
     #[arg(
         short,
         long,
-        value_name = "NAME|FILE.toml[,KEY=VALUE]...",
+        value_name = "[LABEL=]NAME|FILE.toml[,KEY=VALUE]...",
         display_order = 0,
         help_heading = "Array"
     )]
@@ -146,6 +151,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let entries = finished.iter().map(|run| place.named(run)).collect::<Outcome<Vec<_>>>()?;
     if !entries.is_empty() {
+        let id = summary::id(&entries);
         if json {
             print_json(&settings, Summary::at(entries, rate)?, until, &finished, context)?;
         } else {
@@ -163,6 +169,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             place.keep(file)?;
         } else {
             report::write(report, file, Some(&place), context)?;
+            if !context.quiet {
+                writeln!(context.out, "id        {id} (of all results: equal ids are equal results)")?;
+            }
         }
     }
     // The first failure is the result of the command; the others are printed here.
@@ -266,13 +275,17 @@ pub(crate) fn print_place(run: &Finished, place: &Place, context: &mut Context<'
     if context.quiet {
         return Ok(());
     }
-    let how = match run.cpu_ns {
+    let shown = place.shown(run.run.path());
+    writeln!(context.out, "  {}  {}, seed {}: {}", shown.display(), run.scheme, run.seed, how(run))?;
+    Ok(())
+}
+
+/// Whether a run was computed now, in words.
+pub(crate) fn how(run: &Finished) -> String {
+    match run.cpu_ns {
         Some(ns) => format!("computed in {} of processor time", human::time(ns)),
         None => "there already, not computed again".to_owned(),
-    };
-    let shown = place.shown(run.run.path());
-    writeln!(context.out, "  {}  {}, seed {}: {how}", shown.display(), run.scheme, run.seed)?;
-    Ok(())
+    }
 }
 
 /// The effects of folding and reading on the requests: the same for every scheme of a study.

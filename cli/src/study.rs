@@ -254,7 +254,7 @@ impl SetupArgs {
     /// study keeps.
     fn spec(self, schemes: &[String]) -> Outcome<StudySpec> {
         Ok(StudySpec {
-            schemes: schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?,
+            schemes: schemes.iter().map(|name| SchemeSpec::labelled(name)).collect::<Result<_, _>>()?,
             device: Document::find(What::Device, &self.array.device)?,
             members: self.array.members,
             precondition: self.precondition,

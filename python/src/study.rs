@@ -54,6 +54,7 @@ impl Study {
             document: scheme.document.clone(),
             settings: scheme.settings.clone(),
             policy: scheme.policy.clone(),
+            label: None,
         };
         let mut for_all = self::settings(py, &settings)?;
         // A setting of a device object belongs to the device, whichever section it is in.

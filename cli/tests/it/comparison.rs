@@ -127,6 +127,61 @@ fn a_variation_of_a_scheme_stands_beside_it_under_its_own_name() {
     assert_ne!(value["runs"][1]["run_digest"], value["runs"][2]["run_digest"]);
 }
 
+/// Names with several settings are long. A label stands for them wherever a scheme is named.
+#[test]
+fn a_label_names_a_scheme_in_tables_report_and_json() {
+    let sandbox = Sandbox::with_trace();
+    let long = "baseline,update.tie=rcw,geometry.chunk=16KiB";
+    let line = format!("compare --trace trace.csv --seeds 2 -s raid0 -s mine={long}");
+    let text = sandbox.run(&line).success();
+    assert!(text.lines().any(|row| row.starts_with(" mine ")), "{text}");
+    assert!(!text.contains("update.tie"), "{text}");
+    let report = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
+    assert!(report.contains(">mine<") || report.contains("\"mine\""), "the report shows the label");
+    let value: Value = serde_json::from_str(&sandbox.run(&format!("{line} --json")).success()).unwrap();
+    assert_eq!((&value["runs"][2]["scheme"], &value["runs"][2]["computed"]), (&"mine".into(), &false.into()));
+    assert!(sandbox.run("runs").success().contains("mine"), "later commands know the label");
+    let id = value["id"].as_str().unwrap();
+    assert!(
+        text.ends_with(&format!("\nid        {id} (of all results: equal ids are equal results)\n")),
+        "{text}"
+    );
+    let digest = |text: &str| text.split(|c: char| !c.is_ascii_hexdigit()).any(|word| word.len() == 64);
+    assert!(!digest(&text) && digest(&sandbox.run(&format!("{line} --all")).success()), "{text}");
+
+    for (schemes, refusal) in [
+        (
+            "-s a=raid0 -s a=baseline",
+            "two schemes are called `a`; give each a name of its own (LABEL=SCHEME)",
+        ),
+        ("-s bpu=raid0", "`bpu` is the name of another scheme"),
+        ("-s =raid0", "the label is empty"),
+        ("-s a=nothing", "unknown scheme `nothing`"),
+    ] {
+        let refused = sandbox.run(&format!("compare --trace trace.csv {schemes}")).failure(2);
+        assert!(refused.contains(refusal), "{refused}");
+    }
+    // Without a label the name wraps, and figures stand side by side as before.
+    let text = sandbox.run(&format!("compare --trace trace.csv --seeds 1 -s raid0 -s {long}")).success();
+    let tables = |text: &str| text.lines().filter(|line| line.trim_start().starts_with("scheme ")).count();
+    assert!(text.contains("  geometry.chunk=16KiB") && tables(&text) <= 5, "{text}");
+}
+
+#[test]
+fn no_time_is_printed_in_bare_nanoseconds() {
+    let sandbox = Sandbox::with_trace();
+    let text = sandbox.run("run --trace trace.csv").success();
+    assert!(!text.contains("_ns") && text.contains("response_mean  "), "{text}");
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.starts_with("run       ") && last.contains("  baseline, seed 1: computed in"), "{text}");
+    let id = last.split_whitespace().nth(1).unwrap_or_default();
+    assert!(
+        id.len() == 8 && sandbox.run(&format!("report {id} --out one.html")).success().contains("one.html")
+    );
+    let runs = sandbox.run("runs").success();
+    assert!(runs.contains("MEAN US") || runs.contains("MEAN MS"), "{runs}");
+}
+
 #[test]
 fn every_setting_that_decides_a_run_makes_it_another_run_and_no_other_does() {
     let sandbox = Sandbox::with_trace();

@@ -1,16 +1,18 @@
 //! The output of a comparison: one row a scheme and setup, as tables for a terminal or as JSON for programs.
 //!
-//! The terminal gets means over the seeds, one unit a column and three significant digits, with the columns split
-//! over as many tables as its width requires. With several seeds it also gets each scheme's differences from the
+//! The terminal gets means over the seeds with three significant digits, one unit for all times of a table, and the columns
+//! split over as many tables as its width requires. With several seeds it also gets each scheme's differences from the
 //! first, with intervals. JSON gets every total of every run, exact and under its own name, and the same differences.
 //! Runs are joined only where they differ in nothing but their seed, and are compared seed by seed.
 
 mod columns;
 mod digits;
 mod groups;
+mod scale;
 mod table;
 
 pub use digits::significant;
+pub use scale::Unit;
 
 use crate::digest::Digest;
 use crate::error::Error;
@@ -19,7 +21,7 @@ use crate::paired::{Difference, Kind, Pairs, Rate, Ratio, differences_at, margin
 use crate::settings::{self, Settings};
 use crate::store::FinishedRun;
 use crate::totals;
-use columns::{Compared, GROUPS, SELDOM, SIMULATOR, real, requests_per_cpu_second, value};
+use columns::{Compared, GROUPS, SELDOM, SIMULATOR, real, requests_per_cpu_second, unit_of_times, value};
 use groups::{Group, groups};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -147,22 +149,29 @@ impl Summary {
             columns.push(text("ack", &of));
         }
         let (mut differing, mut told) = (Vec::new(), Vec::new());
-        for (group, members) in GROUPS.iter().enumerate() {
-            for column in *members {
-                let values: Result<Vec<_>, _> = entries.iter().map(|entry| value(entry, column)).collect();
-                let values = values?;
-                let means: Vec<Option<f64>> = groups.iter().map(|group| mean(group, &values)).collect();
+        // By group and column: a value for each run, and a mean for each row.
+        let of_runs =
+            |column| entries.iter().map(|entry| value(entry, column)).collect::<Result<Vec<_>, _>>();
+        let of_groups =
+            GROUPS.iter().map(|members| members.iter().map(of_runs).collect::<Result<Vec<_>, _>>());
+        let all = of_groups.collect::<Result<Vec<_>, _>>()?;
+        let of_rows = |values: &Vec<_>| groups.iter().map(|group| mean(group, values)).collect();
+        let means: Vec<Vec<Vec<Option<f64>>>> =
+            all.iter().map(|members| members.iter().map(of_rows).collect()).collect();
+        let times = unit_of_times(&means);
+        for (group, ((members, all), means)) in GROUPS.iter().zip(&all).zip(&means).enumerate() {
+            for ((column, values), means) in members.iter().zip(all).zip(means) {
                 let unknown = means.iter().all(Option::is_none) && (column.is_recent || group == SIMULATOR);
                 let seldom = SELDOM.contains(&column.of);
                 let is_nothing = seldom && means.iter().all(|value| value.is_none_or(|value| value == 0.0));
                 if unknown || is_nothing {
                     continue;
                 }
-                columns.push(column.show(group, &means));
+                columns.push(column.show(group, means, times));
                 if column.ranked && !seldom {
-                    let found = compared(&groups, &entries, &values, Kind::of(column.of), rate);
+                    let found = compared(&groups, &entries, values, Kind::of(column.of), rate);
                     let of_compared: Vec<_> = found.iter().map(|(_, found)| *found).collect();
-                    differing.extend(column.show_effects(group, &of_compared));
+                    differing.extend(column.show_effects(group, &of_compared, times));
                     told.extend(
                         found
                             .into_iter()
@@ -334,10 +343,20 @@ impl Summary {
             })
         };
         json!({
+            "id": id(&self.entries),
             "runs": self.entries.iter().zip(&self.rows).map(run).collect::<Vec<_>>(),
             "differences": self.told.iter().map(difference).collect::<Vec<_>>(),
         })
     }
+}
+
+/// A short id of the results of runs, whatever their order: equal ids are equal results.
+pub fn id(entries: &[Entry]) -> String {
+    let mut all: Vec<Digest> = entries.iter().map(|entry| entry.results_digest).collect();
+    all.sort_unstable();
+    let mut hasher = blake3::Hasher::new();
+    all.iter().for_each(|digest| _ = hasher.update(&digest.0));
+    Digest(hasher.finalize().into()).short()
 }
 
 /// For each compared group, from the values of all runs: its index, and over the seeds that both have the effect and
