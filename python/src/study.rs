@@ -90,6 +90,7 @@ impl Study {
                 gc_slice: stripewise_base::units::Span(gc_slice),
                 sample_every: stripewise_base::units::Span(sample_every),
             },
+            budget: stripewise_study::DEFAULT_BUDGET,
             out,
             remote: None,
             force,

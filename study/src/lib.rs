@@ -8,11 +8,13 @@
 
 mod ahead;
 pub mod bibliography;
+mod budget;
 mod catalog;
 mod cpu;
 mod describe;
 mod digests;
 mod error;
+mod forecast;
 mod job;
 mod label;
 mod memory;
@@ -33,6 +35,7 @@ mod warm_up;
 mod watching;
 mod workload;
 
+pub use budget::DEFAULT_BUDGET;
 pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
 pub use describe::{describe_device, describe_members};
 pub use digests::{cache_folder, trace_digest};

@@ -8,6 +8,7 @@ use stripewise_base::units;
 use stripewise_flash::{Share, State};
 use stripewise_sim::{Layout, Pacing, Precondition};
 
+use crate::budget::DEFAULT_BUDGET;
 use crate::error::{Error, What};
 use crate::label::split_label;
 use crate::named::Document;
@@ -51,6 +52,8 @@ pub struct StudySpec {
     pub settings: Vec<Setting>,
     /// The optional tables that are kept.
     pub tables: Tables,
+    /// The most that the rows of these tables may take on disk, of all runs together.
+    pub budget: units::Bytes,
     /// The directory of results.
     pub out: PathBuf,
     /// Where finished runs are kept beside `out`, and looked for.
@@ -78,6 +81,7 @@ impl StudySpec {
             schemes,
             settings: Vec::new(),
             tables: Tables::default(),
+            budget: DEFAULT_BUDGET,
             out: "stripewise-results".into(),
             remote: None,
             force: false,
