@@ -15,11 +15,12 @@ use stripewise_study::{DEFAULT_SCHEMES, Error, Finished};
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
+use crate::fio;
 use crate::human;
 use crate::place::Place;
 use crate::replicate::{Made, Until};
 use crate::report;
-use crate::study::{self, JobsArgs, StudyArgs, at_least_one};
+use crate::study::{self, JobsArgs, OutputFormat, StudyArgs, at_least_one};
 use crate::wrap::wrap;
 
 const EXAMPLES: &[Example] = &[
@@ -49,6 +50,10 @@ const EXAMPLES: &[Example] = &[
     (
         "stripewise compare -s baseline -s bpu --set gc.victim=fifo --set geometry.chunk=16KiB --json",
         "other settings, as JSON",
+    ),
+    (
+        "stripewise compare -s baseline -s bpu --seeds 1 --output-format fio",
+        "in the form of fio, for its plotters",
     ),
 ];
 
@@ -112,7 +117,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let defaults = || DEFAULT_SCHEMES.map(str::to_owned).to_vec();
     let schemes = if args.scheme.is_empty() { defaults() } else { args.scheme };
-    let json = args.study.json;
+    let output = args.study.output();
+    let json = output != OutputFormat::Text;
     let rule = args.until.as_ref().map(|until| until.rule(args.seeds)).transpose()?;
     let until = args.until.as_ref().zip(rule.as_ref());
     let place = args.study.place()?;
@@ -152,7 +158,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let entries = finished.iter().map(|run| place.named(run)).collect::<Outcome<Vec<_>>>()?;
     if !entries.is_empty() {
         let id = summary::id(&entries);
-        if json {
+        if output == OutputFormat::Fio {
+            context.json(&fio::json(&entries, &finished)?)?;
+        } else if json {
             print_json(&settings, Summary::at(entries, rate)?, until, &finished, context)?;
         } else {
             print(entries, rate, ended, args.all, &finished, &place, context)?;

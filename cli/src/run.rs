@@ -9,9 +9,10 @@ use crate::compare::{behind, how, print_place, print_settings, remarks, warmups}
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
+use crate::fio;
 use crate::human;
 use crate::members;
-use crate::study::{self, StudyArgs};
+use crate::study::{self, OutputFormat, StudyArgs};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise run", "the built-in workload through the scheme baseline"),
@@ -122,7 +123,8 @@ fn real(figure: Figure) -> f64 {
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let json = args.study.json;
+    let output = args.study.output();
+    let json = output != OutputFormat::Text;
     let place = args.study.place()?;
     let study = args.study.study(std::slice::from_ref(&args.scheme), &place)?;
     let settings = study.settings()?;
@@ -133,6 +135,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let finished = study::run(&study, threads, context).pop().ok_or(Failure::Interrupted)??;
     let entry = place.named(&finished)?;
+    if output == OutputFormat::Fio {
+        return context.json(&fio::json(&[entry], std::slice::from_ref(&finished))?);
+    }
     if json {
         let mut value = Summary::new(vec![entry])?.json()["runs"][0].take();
         let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
