@@ -3,8 +3,7 @@
 use clap::Args as ClapArgs;
 use serde_json::{Map, Value, json};
 use stripewise_campaign::{Plan, Point, Shown, figure_of, reason, visit};
-use stripewise_results::effect::{self, Effect};
-use stripewise_results::paired::{Difference, Kind};
+use stripewise_results::paired::Kind;
 use stripewise_results::summary::{Unit, significant};
 
 use crate::context::Context;
@@ -100,7 +99,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
             cells.push(plan.file().schemes[point.schemes[at]].as_str().into());
             cells.push(point.seeds().into());
             cells.push(point.why().map_or("-", reason).into());
-            rows_shown.push((cells, *row, effect_of(row, base, kind)));
+            rows_shown.push((cells, *row, row.effect(base, kind)));
         }
         Ok(())
     })?;
@@ -126,27 +125,6 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     }
     writeln!(context.out, "{}", Unit::bare(&figure))?;
     table.print(context, false)
-}
-
-/// The typical ratio as a change in percent, or as a factor; of other kinds, the difference in percent of `base`.
-fn effect_of(row: &Shown, base: f64, kind: Kind) -> String {
-    let Some(found) = row.difference else { return "-".to_owned() };
-    let text = match Effect::of(kind, &found) {
-        Effect::Percent(typical, low, high) => format!("{typical:+.1} [{low:+.1}, {high:+.1}]"),
-        Effect::Factor(ratio) => effect::factor(ratio),
-        Effect::Points(mean, margin) => format!("{mean:+.2} ±{margin:.2} points"),
-        Effect::Plain(..) if base == 0.0 => return "-".to_owned(),
-        Effect::Plain(mean, margin) => {
-            let percent = 100.0 / base.abs();
-            format!("{:+.1} ±{:.1}", mean * percent, margin * percent)
-        }
-    };
-    let mark = match found {
-        Difference { is_constant: true, .. } => ", same in all seeds",
-        Difference { is_significant: true, .. } => " *",
-        _ => "",
-    };
-    text + mark
 }
 
 fn object(plan: &Plan, point: &Point, at: usize, row: &Shown, (figure, kind): (&str, Kind)) -> Value {

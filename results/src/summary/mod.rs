@@ -8,6 +8,7 @@
 mod columns;
 mod digits;
 mod groups;
+mod html;
 mod scale;
 mod table;
 
@@ -95,6 +96,19 @@ pub struct Summary {
     /// Whether the text has the columns about the simulator itself.
     with_simulator: bool,
 }
+
+/// What stands below the means of a comparison.
+enum Under<'a> {
+    /// One row.
+    Nothing,
+    /// Why there are no intervals.
+    Note(&'static str),
+    /// The differences: their title, the names of their rows, and whether one is the same in all seeds.
+    Effects { title: String, labels: Vec<&'a str>, has_same: bool },
+}
+
+/// What the mark of an effect that is the same in all seeds means.
+const SAME_NOTE: &str = "= is the same in all seeds, which says nothing of chance.";
 
 /// A total over the seeds of one row of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,26 +214,46 @@ impl Summary {
     pub fn text(&self, width: usize) -> String {
         let mut text = String::new();
         let labels: Vec<&str> = self.groups.iter().map(|group| group.label.as_str()).collect();
+        tables(&self.shown(), &labels, width, &mut text);
+        match self.under() {
+            Under::Nothing => {}
+            Under::Note(note) => wrap(note, width, &mut text),
+            Under::Effects { title, labels, has_same } => {
+                text.push('\n');
+                wrap(&title, width, &mut text);
+                tables(&self.differences, &labels, width, &mut text);
+                if has_same {
+                    text.push_str(SAME_NOTE);
+                    text.push('\n');
+                }
+            }
+        }
+        text
+    }
+
+    /// The columns of the means.
+    fn shown(&self) -> Vec<Shown> {
         let is_shown = |column: &&Shown| self.with_simulator || column.group != SIMULATOR;
-        let columns: Vec<Shown> = self.columns.iter().filter(is_shown).cloned().collect();
-        tables(&columns, &labels, width, &mut text);
+        self.columns.iter().filter(is_shown).cloned().collect()
+    }
+
+    /// What stands below the means.
+    fn under(&self) -> Under<'_> {
         let compared: Vec<(&Group, &Group)> =
             self.groups.iter().filter_map(|group| Some((&self.groups[group.first?], group))).collect();
         if compared.is_empty() {
-            return text;
+            return Under::Nothing;
         }
         let seeds = compared.iter().map(|(first, group)| group.pairs(first).count());
         let (fewest, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
         if self.differences.is_empty() {
-            let note = if self.groups.iter().all(|group| group.runs.len() == 1) {
+            return Under::Note(if self.groups.iter().all(|group| group.runs.len() == 1) {
                 "One seed: differences may be chance. With several seeds there are intervals."
             } else if most < 2 {
                 "The rows share fewer than two seeds, so there are no intervals."
             } else {
                 "The seeds changed nothing in these runs, so there are no intervals: one workload, one first state."
-            };
-            wrap(note, width, &mut text);
-            return text;
+            });
         }
         let first = match compared.iter().map(|(first, _)| &first.label).collect::<Vec<_>>()[..] {
             [first, ref others @ ..] if others.iter().all(|other| *other == first) => first.as_str(),
@@ -230,19 +264,14 @@ impl Summary {
             1 => String::new(),
             others => format!(" for all {others} together (Holm)"),
         };
-        text.push('\n');
         let title = format!(
             "Typical ratio to {first} (geometric mean of {count} seeds) as a change in %, ÷ or × beyond a factor of two, and its \
              95 % interval{shared}; * where that excludes 1:"
         );
-        wrap(&title, width, &mut text);
-        let labels: Vec<&str> = compared.iter().map(|(_, group)| group.label.as_str()).collect();
-        tables(&self.differences, &labels, width, &mut text);
+        let labels = compared.iter().map(|(_, group)| group.label.as_str()).collect();
         let mut cells = self.differences.iter().flat_map(|column| &column.cells);
-        if cells.any(|cell| cell.trim_end().ends_with(columns::SAME)) {
-            text.push_str("= is the same in all seeds, which says nothing of chance.\n");
-        }
-        text
+        let has_same = cells.any(|cell| cell.trim_end().ends_with(columns::SAME));
+        Under::Effects { title, labels, has_same }
     }
 
     /// Totals over the seeds: for every row of the comparison, in order, those of `names` that all runs have, or all
