@@ -1,12 +1,15 @@
 """Writes and executes `paper000.ipynb`: the main job as a notebook. Run it where stripewise is installed, with the
-extra `plots` and with nbclient and ipykernel: `python examples/make_paper000.py`."""
+extras `plots` and `polars`, and with nbclient and ipykernel: `python examples/make_paper000.py [FILE.ipynb [REQUESTS]]`."""
 
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import nbformat
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+REQUESTS = "100_000"
 
 CELLS = [
     (
@@ -71,7 +74,7 @@ CELLS = [
         '    scheme = "paper000-baseline"\n\n'
         "    def choose(self, update):\n"
         "        def load(members):\n"
-        "            return max(update.queued_reads[m] + update.queued_writes[m] for m in members)\n\n"
+        "            return max((update.queued_reads[m] + update.queued_writes[m] for m in members), default=0)\n\n"
         '        return "rmw" if load(update.rmw_reads) <= load(update.rcw_reads) else "rcw"\n\n\n'
         "own = stripewise.run(Lightest(), workload, progress=False)\n"
         "stripewise.Comparison([*comparison, own])",
@@ -80,7 +83,11 @@ CELLS = [
 
 
 def main() -> None:
-    cells = [new_markdown_cell(text) if kind == "text" else new_code_cell(text) for kind, text in CELLS]
+    path = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).with_name("paper000.ipynb"))
+    requests = sys.argv[2] if len(sys.argv) > 2 else REQUESTS
+    assert sum(REQUESTS in text for _, text in CELLS) == 1
+    contents = [(kind, text.replace(REQUESTS, requests)) for kind, text in CELLS]
+    cells = [new_markdown_cell(text) if kind == "text" else new_code_cell(text) for kind, text in contents]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -89,7 +96,6 @@ def main() -> None:
         NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
-    path = Path(__file__).with_name("paper000.ipynb")
     nbformat.write(notebook, path)
     print(f"{path}: {path.stat().st_size} bytes")
 

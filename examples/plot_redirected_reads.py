@@ -1,18 +1,15 @@
-"""Draws the tables "Where it turns" of docs/evidence/redirected-reads.md as docs/evidence/redirected-reads.svg.
+"""Draws the tables "Where it turns" of docs/evidence/redirected-reads.md, as docs/evidence/redirected-reads.svg or the
+file that is named.
 
 The tables are what `cargo run --release -p stripewise-sim --example redirected_reads -- turn` prints.
-Needs matplotlib: `pip install '.[plots]'`, then `python examples/plot_redirected_reads.py`.
+Needs Altair: `pip install '.[plots]'`, then `python examples/plot_redirected_reads.py [FILE.svg]`.
 """
 
 import re
+import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("svg")
-matplotlib.rcParams["svg.hashsalt"] = "stripewise"  # The same tables yield the same file.
-matplotlib.rcParams["svg.fonttype"] = "none"
-import matplotlib.pyplot as plt
+import altair as alt
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "evidence"
 TITLE = re.compile(r"\*\*(.+)\*\*: mean and p99\.9 of reads, us")
@@ -39,22 +36,32 @@ def table(lines):
         row = next(lines, "")
 
 
+def panel(title, policies, rows):
+    """The means of one table by load, a line a policy."""
+    points = [
+        {"busy": busy, "policy": policy, "mean": mean}
+        for busy, means in rows
+        for policy, mean in zip(policies, means, strict=True)
+    ]
+    # Where nothing collects, the second lies on the first.
+    dashes = [[6, 4] if policy == "gc-avoiding" else [1, 0] for policy in policies]
+    return (
+        alt.Chart(alt.Data(values=points), title=title)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("busy:Q", title="dies busy with direct reads, %"),
+            y=alt.Y("mean:Q", title="mean of reads, us").scale(type="log"),
+            color=alt.Color("policy:N", sort=policies, title=None),
+            strokeDash=alt.StrokeDash("policy:N", legend=None).scale(domain=policies, range=dashes),
+        )
+        .properties(width=250, height=220)
+    )
+
+
 def main():
-    found = list(tables((DOCS / "redirected-reads.md").read_text()))
-    figure, panels = plt.subplots(1, len(found), figsize=(4 * len(found), 3.6), sharey=True)
-    for panel, (title, policies, rows) in zip(panels, found, strict=True):
-        busy = [row[0] for row in rows]
-        for index, policy in enumerate(policies):
-            # Where nothing collects, the second lies on the first.
-            styles = {"direct": {"color": "black", "linewidth": 2}, "gc-avoiding": {"linestyle": "--"}}
-            style = styles.get(policy, {})
-            panel.plot(busy, [means[index] for _, means in rows], marker=".", label=policy, **style)
-        panel.set(title=title, xlabel="dies busy with direct reads, %", yscale="log")
-        panel.grid(alpha=0.3)
-    panels[0].set_ylabel("mean of reads, us")
-    panels[0].legend(frameon=False)
-    figure.tight_layout()
-    figure.savefig(DOCS / "redirected-reads.svg", metadata={"Date": None})
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS / "redirected-reads.svg"
+    found = [panel(*table) for table in tables((DOCS / "redirected-reads.md").read_text())]
+    alt.hconcat(*found).resolve_scale(y="shared").save(path, format="svg")
 
 
 if __name__ == "__main__":

@@ -125,6 +125,15 @@ impl Kind {
         names.join(", ")
     }
 
+    /// The scale of an exponent, as in the `e6` of `1e6`, where numbers without a unit have a meaning: none if `unit` is no
+    /// exponent, and none inside if no number is that large.
+    fn power_of_ten(&self, unit: &str) -> Option<Option<u128>> {
+        let digits = unit.strip_prefix(['e', 'E']).filter(|_| self.bare)?;
+        let digits = digits.strip_prefix('+').unwrap_or(digits);
+        let is_exponent = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_exponent.then(|| digits.parse().ok().and_then(|power| 10u128.checked_pow(power)))
+    }
+
     /// Reads `text` exactly: digits, perhaps a point and more digits, perhaps one space, then a unit.
     fn parse(&self, text: &str) -> Result<u64, UnitError> {
         let found = || text.to_owned();
@@ -141,26 +150,30 @@ impl Kind {
         let zero = fraction.is_empty() && whole.bytes().all(|digit| digit == b'0');
         let scale = if unit.is_empty() && (self.bare || zero) {
             1
+        } else if let Some(power) = self.power_of_ten(unit) {
+            power.ok_or_else(|| UnitError::TooLarge { found: found(), largest: self.print(u64::MAX) })?
         } else if unit.is_empty() {
             let example = self.units[0].0;
             return Err(UnitError::NoUnit { found: number.to_owned(), example, units: self.names() });
         } else {
             let known = self.units.iter().chain(self.aliases);
-            known.clone().find(|(name, _)| *name == unit).map(|&(_, scale)| scale).ok_or_else(|| {
-                let nearest = suggest::nearest(unit, known.map(|unit| unit.0));
-                let remedy = match nearest {
-                    Some(near) => format!("did you mean `{number}{near}`? (units: {})", self.names()),
-                    None => format!("units are {}", self.names()),
-                };
-                UnitError::UnknownUnit { found: found(), remedy }
-            })?
+            known.clone().find(|(name, _)| *name == unit).map(|&(_, scale)| scale.into()).ok_or_else(
+                || {
+                    let nearest = suggest::nearest(unit, known.map(|unit| unit.0));
+                    let remedy = match nearest {
+                        Some(near) => format!("did you mean `{number}{near}`? (units: {})", self.names()),
+                        None => format!("units are {}", self.names()),
+                    };
+                    UnitError::UnknownUnit { found: found(), remedy }
+                },
+            )?
         };
         let too_large = || UnitError::TooLarge { found: found(), largest: self.print(u64::MAX) };
         // The digits without their point, times the unit, over ten to the number of decimals.
         let digits = whole.bytes().chain(fraction.bytes()).map(|digit| u128::from(digit - b'0'));
         let mantissa =
             digits.into_iter().try_fold(0u128, |sum, digit| sum.checked_mul(10)?.checked_add(digit));
-        let numerator = mantissa.and_then(|mantissa| mantissa.checked_mul(u128::from(scale)));
+        let numerator = mantissa.and_then(|mantissa| mantissa.checked_mul(scale));
         let divisor = u32::try_from(fraction.len()).ok().and_then(|places| 10u128.checked_pow(places));
         let Some(divisor) = divisor else {
             // 38 decimals or more: no unit is that small.
@@ -217,7 +230,7 @@ pub fn parse_duration(text: &str) -> Result<u64, UnitError> {
     SPAN.parse(text)
 }
 
-/// Reads a count such as `"3M"`, `"250k"` or `"3000000"`.
+/// Reads a count such as `"3M"`, `"250k"`, `"3e6"` or `"3000000"`.
 ///
 /// # Errors
 /// An unknown suffix, a fraction of one, or 2^64 and more.

@@ -39,7 +39,7 @@ pub struct StudyFile {
     pub name: String,
     /// The place of its results: a folder, or a URL.
     pub store: PathBuf,
-    /// The schemes of each point, as the file names them.
+    /// The schemes of each point: their labels, or as the file names them.
     pub schemes: Vec<String>,
     /// The axes, in the order of the file; the last one varies fastest.
     pub axes: Vec<Axis>,
@@ -237,7 +237,9 @@ fn schemes(
     let (mut names, mut specs) = (Vec::<String>::new(), Vec::new());
     for item in list.list() {
         let name = item.string()?;
-        specs.push(sources.scheme(&name).map_err(|error| item.refuse(error))?);
+        let spec = sources.scheme(&name).map_err(|error| item.refuse(error))?;
+        let name = spec.label.clone().unwrap_or(name);
+        specs.push(spec);
         if names.contains(&name) {
             return Err(item.refuse(format!("`{name}` stands here twice; leave one out")));
         }

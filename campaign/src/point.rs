@@ -1,5 +1,6 @@
 //! What is known about a point: the results of its seeds, and whether more are needed.
 
+use stripewise_results::effect::{self, Effect};
 use stripewise_results::paired::{Difference, Kind};
 use stripewise_results::replicate::{Decision, Ended, Of, Why, mean};
 
@@ -147,4 +148,28 @@ pub struct Shown {
     pub margin: Option<f64>,
     /// The paired difference from the scheme that the others are compared with.
     pub difference: Option<Difference>,
+}
+
+impl Shown {
+    /// The typical ratio as a change in percent, or as a factor; of other kinds, the difference in percent of `base`, the mean
+    /// of the scheme that the others are compared with. `-` where there is none.
+    pub fn effect(&self, base: f64, kind: Kind) -> String {
+        let Some(found) = self.difference else { return "-".to_owned() };
+        let text = match Effect::of(kind, &found) {
+            Effect::Percent(typical, low, high) => format!("{typical:+.1} [{low:+.1}, {high:+.1}]"),
+            Effect::Factor(ratio) => effect::factor(ratio),
+            Effect::Points(mean, margin) => format!("{mean:+.2} ±{margin:.2} points"),
+            Effect::Plain(..) if base == 0.0 => return "-".to_owned(),
+            Effect::Plain(mean, margin) => {
+                let percent = 100.0 / base.abs();
+                format!("{:+.1} ±{:.1}", mean * percent, margin * percent)
+            }
+        };
+        let mark = match found {
+            Difference { is_constant: true, .. } => ", same in all seeds",
+            Difference { is_significant: true, .. } => " *",
+            _ => "",
+        };
+        text + mark
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use stripewise_study::{Document, SchemeSpec, What};
+use stripewise_study::{Document, SchemeSpec, What, split_label};
 
 /// Makes the scheme of a policy in Python, of the path and the text of its file and the name of its class. It runs nothing of
 /// the text: the policy does when it is loaded.
@@ -84,8 +84,13 @@ impl Sources {
         Ok(text)
     }
 
-    /// The scheme that `NAME|FILE.toml[,KEY=VALUE]...` or `FILE.py:CLASS` names.
+    /// The scheme that `NAME|FILE.toml[,KEY=VALUE]...` or `FILE.py:CLASS` names, with a label before it or none.
     pub(crate) fn scheme(&self, argument: &str) -> Result<SchemeSpec, String> {
+        let (label, argument) = split_label(argument).map_err(|error| error.to_string())?;
+        Ok(SchemeSpec { label: label.map(str::to_owned), ..self.unlabelled(argument)? })
+    }
+
+    fn unlabelled(&self, argument: &str) -> Result<SchemeSpec, String> {
         if let Some((file, class)) = argument.split_once(".py:") {
             let name = format!("{file}.py");
             let text = self.policies(&name)?;
@@ -101,6 +106,6 @@ impl Sources {
         let document = self.document(What::Scheme, parts.next().unwrap_or_default())?;
         let refuse = |error: String| format!("scheme {argument}: {error}");
         let settings = parts.map(|part| part.parse().map_err(refuse)).collect::<Result<_, _>>()?;
-        Ok(SchemeSpec { document, settings, policy: None })
+        Ok(SchemeSpec { document, settings, policy: None, label: None })
     }
 }

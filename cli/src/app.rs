@@ -83,7 +83,18 @@ enum Command {
 
 /// The whole command line interface, for help texts, completions and tests.
 pub fn command() -> clap::Command {
-    groups::grouped(App::command())
+    groups::grouped(with_negatives(App::command()))
+}
+
+/// Gives options their values also where these are negative numbers: `--seed -1` is refused with the range of seeds, and not as
+/// an unknown option.
+fn with_negatives(command: clap::Command) -> clap::Command {
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let command = command.mut_args(|arg| match arg.get_long().is_some() && arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_negatives))
 }
 
 /// When to use colours.

@@ -7,7 +7,7 @@ use serde_json::json;
 use stripewise_report::{Report, Source};
 use stripewise_results::paired::Rate;
 use stripewise_results::replicate::Rule;
-use stripewise_results::summary::{Entry, Summary};
+use stripewise_results::summary::{self, Entry, Summary};
 use stripewise_results::totals::{WARMUP_REQUESTS, WARMUP_UNFINISHED};
 use stripewise_results::{Figure, looks};
 use stripewise_study::{DEFAULT_SCHEMES, Error, Finished};
@@ -15,11 +15,12 @@ use stripewise_study::{DEFAULT_SCHEMES, Error, Finished};
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
+use crate::fio;
 use crate::human;
 use crate::place::Place;
 use crate::replicate::{Made, Until};
 use crate::report;
-use crate::study::{self, JobsArgs, StudyArgs, at_least_one};
+use crate::study::{self, JobsArgs, OutputFormat, StudyArgs, at_least_one};
 use crate::wrap::wrap;
 
 const EXAMPLES: &[Example] = &[
@@ -35,6 +36,10 @@ const EXAMPLES: &[Example] = &[
         "one scheme and a variation of it",
     ),
     (
+        "stripewise compare -s small=baseline,geometry.chunk=8KiB -s large=baseline,geometry.chunk=64KiB",
+        "two variations, each under a label",
+    ),
+    (
         "stripewise compare --profile lun1 --device ssdsim-7+1 --requests 200k",
         "another workload, another device",
     ),
@@ -45,6 +50,10 @@ const EXAMPLES: &[Example] = &[
     (
         "stripewise compare -s baseline -s bpu --set gc.victim=fifo --set geometry.chunk=16KiB --json",
         "other settings, as JSON",
+    ),
+    (
+        "stripewise compare -s baseline -s bpu --seeds 1 --output-format fio",
+        "in the form of fio, for its plotters",
     ),
 ];
 
@@ -63,11 +72,12 @@ pub(crate) struct Args {
     /// A scheme to compare, optionally with settings; repeat the option for several [default: paper000-baseline,
     /// paper000-bpu, paper000-adaptive, stripewise]
     ///
-    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw.
+    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw. A label before it names
+    /// it in tables, report and JSON: mine=baseline,update.tie=rcw.
     #[arg(
         short,
         long,
-        value_name = "NAME|FILE.toml[,KEY=VALUE]...",
+        value_name = "[LABEL=]NAME|FILE.toml[,KEY=VALUE]...",
         display_order = 0,
         help_heading = "Array"
     )]
@@ -107,7 +117,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let defaults = || DEFAULT_SCHEMES.map(str::to_owned).to_vec();
     let schemes = if args.scheme.is_empty() { defaults() } else { args.scheme };
-    let json = args.study.json;
+    let output = args.study.output();
+    let json = output != OutputFormat::Text;
     let rule = args.until.as_ref().map(|until| until.rule(args.seeds)).transpose()?;
     let until = args.until.as_ref().zip(rule.as_ref());
     let place = args.study.place()?;
@@ -146,7 +157,10 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let entries = finished.iter().map(|run| place.named(run)).collect::<Outcome<Vec<_>>>()?;
     if !entries.is_empty() {
-        if json {
+        let id = summary::id(&entries);
+        if output == OutputFormat::Fio {
+            context.json(&fio::json(&entries, &finished)?)?;
+        } else if json {
             print_json(&settings, Summary::at(entries, rate)?, until, &finished, context)?;
         } else {
             print(entries, rate, ended, args.all, &finished, &place, context)?;
@@ -163,6 +177,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             place.keep(file)?;
         } else {
             report::write(report, file, Some(&place), context)?;
+            if !context.quiet {
+                writeln!(context.out, "id        {id} (of all results: equal ids are equal results)")?;
+            }
         }
     }
     // The first failure is the result of the command; the others are printed here.
@@ -266,13 +283,17 @@ pub(crate) fn print_place(run: &Finished, place: &Place, context: &mut Context<'
     if context.quiet {
         return Ok(());
     }
-    let how = match run.cpu_ns {
+    let shown = place.shown(run.run.path());
+    writeln!(context.out, "  {}  {}, seed {}: {}", shown.display(), run.scheme, run.seed, how(run))?;
+    Ok(())
+}
+
+/// Whether a run was computed now, in words.
+pub(crate) fn how(run: &Finished) -> String {
+    match run.cpu_ns {
         Some(ns) => format!("computed in {} of processor time", human::time(ns)),
         None => "there already, not computed again".to_owned(),
-    };
-    let shown = place.shown(run.run.path());
-    writeln!(context.out, "  {}  {}, seed {}: {how}", shown.display(), run.scheme, run.seed)?;
-    Ok(())
+    }
 }
 
 /// The effects of folding and reading on the requests: the same for every scheme of a study.

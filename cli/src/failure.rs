@@ -179,6 +179,7 @@ impl From<Error> for Failure {
             Error::Store(error) => error.into(),
             Error::Remote(message) => Self::Failed(message),
             Error::Run(error) => Self::Failed(error.to_string()),
+            Error::Budget(_) => Self::Failed(error.to_string()),
             Error::Stopped => Self::Interrupted,
             Error::Within { scheme, source } => Self::from(*source).within(&format!("scheme {scheme}")),
             understood_nothing => Self::Usage(understood_nothing.to_string()),

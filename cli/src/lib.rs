@@ -13,6 +13,7 @@ mod context;
 mod examples;
 mod explain;
 mod failure;
+mod fio;
 mod groups;
 mod histogram;
 mod interrupt;

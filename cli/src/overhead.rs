@@ -48,7 +48,7 @@ pub(crate) struct Args {
     workload: WorkloadArgs,
 
     /// Seed of generated requests
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::study::seed, help_heading = "Workload")]
     seed: u64,
 
     /// Fold addresses onto an array of this size, as --fold says [default: no folding, one array per volume]

@@ -2,16 +2,17 @@
 
 use clap::Args as ClapArgs;
 use serde_json::json;
-use stripewise_results::summary::{Summary, significant};
+use stripewise_results::summary::{Summary, Unit, significant};
 use stripewise_results::{Figure, Table};
 
-use crate::compare::{behind, print_place, print_settings, remarks, warmups};
+use crate::compare::{behind, how, print_place, print_settings, remarks, warmups};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
+use crate::fio;
 use crate::human;
 use crate::members;
-use crate::study::{self, StudyArgs};
+use crate::study::{self, OutputFormat, StudyArgs};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise run", "the built-in workload through the scheme baseline"),
@@ -34,18 +35,19 @@ pub(crate) struct Args {
 
     /// The scheme: a preset's name or a file
     ///
-    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw.
+    /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw. A label before it names
+    /// it in the results: mine=baseline,update.tie=rcw.
     #[arg(
         short,
         long,
-        value_name = "NAME|FILE.toml",
+        value_name = "[LABEL=]NAME|FILE.toml[,KEY=VALUE]...",
         display_order = 0,
         default_value = "baseline",
         help_heading = "Array"
     )]
     scheme: String,
 
-    /// Also print totals that are zero
+    /// Also print totals that are zero, and the directory of the run
     #[arg(long, help_heading = "Results", conflicts_with = "json")]
     all: bool,
 }
@@ -69,29 +71,43 @@ const GROUPS: &[(&str, &str)] = &[
     ("Rates over the measured window", "window_ns"),
     ("Further percentiles", "response_p50_ns"),
     ("Busiest member", "busiest_member_utilisation"),
+    ("Persistent memory", "persistent_bytes"),
     ("Offered load", "offered_requests_per_second"),
     ("Simulator", "cpu_ns"),
 ];
 
-/// The totals under the titles of their groups. Totals of zero appear only if `all` is set.
+/// The totals under the titles of their groups. The times of a group have one unit, and so have its sizes. Totals of zero appear
+/// only if `all` is set.
 fn grouped(totals: &[(&str, Figure)], all: bool) -> String {
-    let (mut text, mut title, mut hidden) = (String::new(), None, 0);
-    for &(name, figure) in totals {
-        title = GROUPS.iter().find(|(_, first)| *first == name).map(|(title, _)| *title).or(title);
-        let (value, is_zero) = match figure {
-            Figure::Count(count) => (human::count(count), count == 0),
-            Figure::Real(real) => (significant(real), real == 0.0),
-        };
-        if is_zero && !all {
-            hidden += 1;
-            continue;
-        }
-        if let Some(title) = title.take() {
+    let starts = |name: &str| GROUPS.iter().find(|(_, first)| *first == name).map(|(title, _)| *title);
+    let (mut text, mut hidden) = (String::new(), 0);
+    let mut rest = totals;
+    while let Some((&(first, _), others)) = rest.split_first() {
+        let end = others.iter().position(|(name, _)| starts(name).is_some()).map_or(rest.len(), |at| at + 1);
+        let (group, then) = rest.split_at(end);
+        rest = then;
+        let is_shown = |(_, figure): &&(&str, Figure)| all || real(*figure) != 0.0;
+        let shown: Vec<&(&str, Figure)> = group.iter().filter(is_shown).collect();
+        hidden += group.len() - shown.len();
+        if let (Some(title), false) = (starts(first), shown.is_empty()) {
             let gap = if text.is_empty() { "" } else { "\n" };
             text.push_str(&format!("{gap}{title}\n"));
         }
-        text.push_str(format!("  {name:<28}{value:>20}  {}", unit(name)).trim_end());
-        text.push('\n');
+        for &&(name, figure) in &shown {
+            let bare = Unit::bare(name);
+            let (value, unit) = match figure {
+                Figure::Count(count) if !Unit::is_scaled(name) => (human::count(count), unit(name)),
+                Figure::Real(real) if !Unit::is_scaled(name) => (significant(real), unit(name)),
+                _ => {
+                    let end = name.rfind('_').map_or(name, |at| &name[at..]);
+                    let alike = shown.iter().filter(|(other, _)| other.ends_with(end));
+                    let together = Unit::of(alike.map(|(name, figure)| (*name, real(*figure))));
+                    (significant(real(figure) / together.size), together.name)
+                }
+            };
+            text.push_str(format!("  {bare:<28}{value:>20}  {unit}").trim_end());
+            text.push('\n');
+        }
     }
     if hidden > 0 {
         text.push_str(&format!("\n{hidden} totals are zero: --all prints them\n"));
@@ -99,8 +115,16 @@ fn grouped(totals: &[(&str, Figure)], all: bool) -> String {
     text
 }
 
+fn real(figure: Figure) -> f64 {
+    match figure {
+        Figure::Count(count) => count as f64,
+        Figure::Real(real) => real,
+    }
+}
+
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let json = args.study.json;
+    let output = args.study.output();
+    let json = output != OutputFormat::Text;
     let place = args.study.place()?;
     let study = args.study.study(std::slice::from_ref(&args.scheme), &place)?;
     let settings = study.settings()?;
@@ -111,6 +135,9 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let finished = study::run(&study, threads, context).pop().ok_or(Failure::Interrupted)??;
     let entry = place.named(&finished)?;
+    if output == OutputFormat::Fio {
+        return context.json(&fio::json(&[entry], std::slice::from_ref(&finished))?);
+    }
     if json {
         let mut value = Summary::new(vec![entry])?.json()["runs"][0].take();
         let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), json!(value)));
@@ -128,22 +155,27 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     for remark in remarks(&entry).into_iter().chain(warmups(std::slice::from_ref(&entry))).chain(behind) {
         writeln!(context.out, "{remark}")?;
     }
-    print_place(&finished, &place, context)?;
-    if !context.quiet {
-        let tables = Table::ALL.into_iter().filter(|&table| finished.run.has(table));
-        let files: Vec<String> = tables.map(Table::file).collect();
-        writeln!(context.out, "  tables: {}", files.join(" "))?;
+    if context.quiet {
+        return Ok(());
     }
-    Ok(())
+    writeln!(context.out, "results   {}", place.root().display())?;
+    if args.all {
+        print_place(&finished, &place, context)?;
+    }
+    let tables = Table::ALL.into_iter().filter(|&table| finished.run.has(table));
+    let files: Vec<String> = tables.map(Table::file).collect();
+    writeln!(context.out, "tables    {}", files.join(" "))?;
+    let id = finished.run.inputs().digest().short();
+    let how = how(&finished);
+    Ok(writeln!(context.out, "run       {id}  {}, seed {}: {how}", finished.scheme, finished.seed)?)
 }
 
-/// The unit that a total's name ends in.
+/// The unit of a total that is no time and no size, by the end of its name.
 fn unit(name: &str) -> &'static str {
     let units = [
-        ("_ns", "ns"),
-        ("_bytes", "bytes"),
         ("_pages", "pages"),
         ("_blocks", "blocks"),
+        ("_chunks", "chunks"),
         ("requests", "requests"),
         ("mib_per_second", "MiB/s"),
         ("_per_second", "/s"),
@@ -184,7 +216,30 @@ mod tests {
 
     #[test]
     fn a_total_shows_the_unit_that_its_name_ends_in() {
-        let units = ["response_mean_ns", "gc_move_pages", "requests", "programs_per_member_page"].map(unit);
-        assert_eq!(units, ["ns", "pages", "requests", ""]);
+        let units =
+            ["array_gc_moved_chunks", "gc_move_pages", "requests", "programs_per_member_page"].map(unit);
+        assert_eq!(units, ["chunks", "pages", "requests", ""]);
+    }
+
+    #[test]
+    fn times_of_a_group_have_one_unit_and_nothing_is_a_bare_number_of_nanoseconds() {
+        let totals = [
+            ("map_bytes", Figure::Count(3 << 20)),
+            ("hotness_bytes", Figure::Count(1 << 19)),
+            ("response_mean_ns", Figure::Count(33_700)),
+            ("response_max_ns", Figure::Count(261_000_000)),
+            ("busy_share_before", Figure::Real(0.5)),
+        ];
+        let text = grouped(&totals, false);
+        let line = |name: &str| {
+            let found = text.lines().find(|line| line.split_whitespace().next() == Some(name));
+            found.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().skip(1).collect::<Vec<_>>()
+        };
+        assert_eq!(line("response_mean"), ["0.0337", "ms"]);
+        assert_eq!(line("response_max"), ["261", "ms"]);
+        assert_eq!(line("map_bytes"), ["3,072", "KiB"]);
+        assert_eq!(line("hotness_bytes"), ["512", "KiB"]);
+        assert_eq!(line("busy_share_before"), ["0.500"]);
+        assert!(!text.contains(" ns") && !text.contains("_ns"), "{text}");
     }
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::Args as ClapArgs;
 use serde_json::Value;
-use stripewise_base::human;
 use stripewise_campaign::is_bucket;
 use stripewise_results::settings::{self, Settings};
-use stripewise_results::{Figure, FinishedRun, Store};
+use stripewise_results::summary::{Unit, significant};
+use stripewise_results::{Figure, Figures, FinishedRun, Store};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
@@ -102,23 +102,22 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         return context.json(&all.collect::<Outcome<Vec<_>>>()?);
     }
     let is_apart = apart.iter().any(|apart| !apart.is_empty());
-    let mut heads = vec!["run", "finished", "scheme", "workload", "seed", "requests", "mean"];
+    let means = listed.iter().map(|run| Ok(mean(&run.run.totals()?))).collect::<Outcome<Vec<_>>>()?;
+    let unit = Unit::of(means.iter().flatten().map(|mean| (MEAN, *mean)));
+    let mean_in = format!("mean_{}", unit.name);
+    let mut heads = vec!["run", "finished", "scheme", "workload", "seed", "requests", &mean_in];
     if is_apart {
         heads.push("differs_in");
     }
     let mut table = Table::new(&heads);
-    for (run, apart) in listed.iter().zip(&apart) {
+    for ((run, apart), mean) in listed.iter().zip(&apart).zip(means) {
         let totals = run.run.totals()?;
         let total = |name: &str| totals.get(name);
         let requests = match total("requests") {
             Some(Figure::Count(count)) => count.into(),
             _ => "-".into(),
         };
-        let mean = match total("response_mean_ns") {
-            Some(Figure::Count(ns)) => human::time(ns).into(),
-            Some(Figure::Real(ns)) => human::time(ns as u64).into(),
-            None => "-".into(),
-        };
+        let mean = mean.map_or("-".to_owned(), |mean| significant(mean / unit.size)).into();
         let mut row: Vec<Value> = vec![
             run.digest[..digits].into(),
             run.finished.format("%Y-%m-%d %H:%M").to_string().into(),
@@ -134,6 +133,16 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         table.row(row);
     }
     table.print(context, false)
+}
+
+const MEAN: &str = "response_mean_ns";
+
+/// The mean response time of a run, in nanoseconds.
+fn mean(totals: &Figures) -> Option<f64> {
+    Some(match totals.get(MEAN)? {
+        Figure::Count(ns) => ns as f64,
+        Figure::Real(ns) => ns,
+    })
 }
 
 /// The digits that distinguish all digests: eight at least.

@@ -4,12 +4,12 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use stripewise_base::units::{Bytes, Count, Span};
 use stripewise_sim::{Layout, Pacing, Precondition, Timeline};
 use stripewise_study::{
-    DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, Document, Error, Finished, Observer, Origin,
-    SchemeSpec, Setting, Study, StudySpec, Tables, WarmUp, What, WorkloadSpec,
+    DEFAULT_BUDGET, DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, Document, Error, Finished, Observer,
+    Origin, SchemeSpec, Setting, Study, StudySpec, Tables, WarmUp, What, WorkloadSpec,
 };
 use stripewise_trace::fold::Fold;
 use stripewise_trace::generate::Generator;
@@ -119,7 +119,13 @@ pub(crate) struct RequestArgs {
     pub(crate) warmup: WarmUp,
 
     /// The seed of generated requests and of random choices of the device
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Workload")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = seed,
+        help_heading = "Workload"
+    )]
     pub(crate) seed: u64,
 }
 
@@ -191,7 +197,7 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "TIME", default_value = "100us", help_heading = "Results")]
     pub(crate) gc_slice: Span,
 
-    /// Keep a row of each member's state at this interval of simulated time, as in 10ms; 1,000,000,000 rows at most
+    /// Keep a row of each member's state at this interval of simulated time, as in 10ms
     #[arg(
         long,
         value_name = "TIME",
@@ -201,6 +207,12 @@ pub(crate) struct StudyArgs {
     )]
     pub(crate) sample_every: Span,
 
+    /// The most that rows of requests, updates, collections and samples may take on disk, of all runs together
+    ///
+    /// What would take more is refused before it runs, where that is known then; otherwise the run ends when it takes more.
+    #[arg(long, value_name = "SIZE", default_value_t = DEFAULT_BUDGET, help_heading = "Results")]
+    pub(crate) table_budget: Bytes,
+
     /// Compute an existing run again, and check that the results are the same; a damaged run is replaced
     #[arg(long, help_heading = "Results")]
     pub(crate) force: bool,
@@ -208,6 +220,20 @@ pub(crate) struct StudyArgs {
     /// Print JSON
     #[arg(long, help_heading = "Results")]
     pub(crate) json: bool,
+
+    /// The form of the output: text, JSON, or the JSON of fio, which programs that plot results of fio read [default: text]
+    ///
+    /// With `fio` each run is a job with the fields of `fio --output-format=json+`, distributions of response times included.
+    #[arg(long, value_name = "FORMAT", conflicts_with = "json", help_heading = "Results")]
+    pub(crate) output_format: Option<OutputFormat>,
+}
+
+/// The forms of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Text,
+    Json,
+    Fio,
 }
 
 impl WorkloadArgs {
@@ -254,7 +280,7 @@ impl SetupArgs {
     /// study keeps.
     fn spec(self, schemes: &[String]) -> Outcome<StudySpec> {
         Ok(StudySpec {
-            schemes: schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?,
+            schemes: schemes.iter().map(|name| SchemeSpec::labelled(name)).collect::<Result<_, _>>()?,
             device: Document::find(What::Device, &self.array.device)?,
             members: self.array.members,
             precondition: self.precondition,
@@ -273,6 +299,11 @@ impl SetupArgs {
 }
 
 impl StudyArgs {
+    pub(crate) fn output(&self) -> OutputFormat {
+        let default = if self.json { OutputFormat::Json } else { OutputFormat::Text };
+        self.output_format.unwrap_or(default)
+    }
+
     /// The place of the results.
     ///
     /// # Errors
@@ -308,7 +339,8 @@ impl StudyArgs {
         };
         let (out, remote) = (place.directory().to_owned(), place.remote());
         let spec = self.setup.spec(schemes)?;
-        let spec = StudySpec { tables, seeds, out, remote, force: self.force, ..spec };
+        let spec =
+            StudySpec { tables, seeds, out, remote, force: self.force, budget: self.table_budget, ..spec };
         Ok(Study::new(spec, &Patient)?)
     }
 }
@@ -363,6 +395,11 @@ pub(crate) fn remark(study: &Study, context: &Context<'_>) {
     for remark in study.note().iter().chain(study.remarks()) {
         context.remark(remark);
     }
+}
+
+/// Parses a seed. The error names the range.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| format!("seeds are whole numbers from 0 to {}", u64::MAX))
 }
 
 /// Parses a count of at least 1.

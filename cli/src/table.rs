@@ -24,11 +24,6 @@ impl Table {
         self.rows.push(values);
     }
 
-    /// Whether there are no rows.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// Prints the table.
     pub(crate) fn print(&self, context: &mut Context<'_>, json: bool) -> Outcome {
         if !json {

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use stripewise_campaign::{
     self as campaign, Counts, Error, Next, Options, Outcome, StudyFile, StudyStore, Watch, Worker,
 };
+use stripewise_results::paired::Kind;
+use stripewise_results::summary::significant;
 
 use crate::catalog::python;
 use crate::errors;
@@ -165,6 +167,59 @@ impl Plan {
             })?;
             Ok(sums.into_iter().map(|sum| sum / f64::from(points)).collect())
         })
+    }
+
+    /// The results of each point and scheme: the figure's name, and for each row its axes, the scheme, the seeds, why they
+    /// ended, the mean with its interval and the effect beside the scheme that the others are compared with, as numbers and
+    /// as the command prints them. Without a name: the figure that decides.
+    fn intervals<'py>(&self, py: Python<'py>, figure: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let figure = match figure {
+            Some(name) => campaign::figure_of(name).map_err(|error| errors::setting(py, error))?,
+            None => self.plan.file().replicate.figure.clone(),
+        };
+        let kind = Kind::of(&figure);
+        let rows = self.patiently(py, |plan, store| {
+            let mut rows = Vec::new();
+            campaign::visit(
+                plan,
+                store,
+                std::slice::from_ref(&figure),
+                &self.stop,
+                &mut |point, values, _| {
+                    if point.seeds() == 0 {
+                        return Ok(());
+                    }
+                    let shown = point.rows(plan, &values[0], kind);
+                    let base = shown[point.base(plan)].mean;
+                    let axes: Vec<(&str, &str)> = plan.values(&point.cell).collect();
+                    for (at, row) in shown.iter().enumerate() {
+                        let ratio = row.difference.and_then(|it| it.ratio);
+                        rows.push(json!({
+                            "axes": axes,
+                            "scheme": plan.file().schemes[point.schemes[at]],
+                            "seeds": point.seeds(),
+                            "end": point.why().map(campaign::reason),
+                            "mean": row.mean,
+                            "margin": row.margin,
+                            "ratio": ratio.map(|it| it.typical),
+                            "ratio_low": ratio.map(|it| it.low),
+                            "ratio_high": ratio.map(|it| it.high),
+                            "difference": row.difference.map(|it| it.mean),
+                            "difference_margin": row.difference.map(|it| it.margin),
+                            "significant": row.difference.map(|it| it.is_significant),
+                            "shown": [
+                                significant(row.mean),
+                                row.margin.map_or("-".to_owned(), significant),
+                                row.effect(base, kind),
+                            ],
+                        }));
+                    }
+                    Ok(())
+                },
+            )?;
+            Ok(rows)
+        })?;
+        python(py, &json!({ "figure": figure, "kind": kind.name(), "rows": rows }))
     }
 
     /// Keeps a text under a name in the store's folder of trials; gives the one that is there already.

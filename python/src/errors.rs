@@ -138,6 +138,24 @@ pub(crate) fn setting(py: Python<'_>, message: String) -> PyErr {
     raised(py, Error::Spec(message))
 }
 
+/// The argument `seed`.
+pub(crate) fn seed(given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let refuse = |_| {
+        let shown = given.repr().map_or_else(|_| String::new(), |shown| shown.to_string());
+        setting(given.py(), format!("seed is {shown}; give a whole number from 0 to {}", u64::MAX))
+    };
+    given.extract().map_err(refuse)
+}
+
+/// The name of a table.
+pub(crate) fn name(given: &Bound<'_, PyAny>) -> PyResult<String> {
+    let refuse = |_| {
+        let shown = given.repr().map_or_else(|_| String::new(), |shown| shown.to_string());
+        setting(given.py(), format!("the name of a table is {shown}; give a text, as in 'members'"))
+    };
+    given.extract().map_err(refuse)
+}
+
 /// A report that could not be made.
 pub(crate) fn report(py: Python<'_>, path: &Path, error: &stripewise_report::Error) -> PyErr {
     let place = ErrorPlace { file: Some(path.display().to_string()), line: None };

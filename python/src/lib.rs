@@ -31,7 +31,10 @@ mod _stripewise {
     #[pymodule_export]
     use crate::reliability::mttdl_years;
     #[pymodule_export]
-    use crate::run::{Run, aggregate_table, labels, open_run, summary, totals_table, write_report};
+    use crate::run::{
+        Run, aggregate_table, labels, no_total, open_run, summary, summary_html, totals_table, unknown,
+        write_report,
+    };
     #[pymodule_export]
     use crate::study::Study;
     #[pymodule_export]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array as _, ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use stripewise_base::suggest;
 use stripewise_report::Source;
 use stripewise_results::paired::{Kind, Ratio};
 use stripewise_results::settings::{self, Settings};
@@ -125,7 +126,7 @@ impl Run {
 
     /// Every total by its name, which ends in its unit.
     #[getter]
-    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let totals = PyDict::new(py);
         for total in self.totals.iter() {
             match total.value {
@@ -133,7 +134,7 @@ impl Run {
                 Figure::Real(real) => totals.set_item(&total.name, real)?,
             }
         }
-        Ok(totals)
+        py.import("stripewise.names")?.getattr("Totals")?.call1((totals,))
     }
 
     /// The tables that it has.
@@ -143,7 +144,8 @@ impl Run {
     }
 
     /// One of its tables.
-    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>, #[pyo3(from_py_with = errors::name)] name: String) -> PyResult<Table> {
+        let name = name.as_str();
         let is_former = name == "elements";
         if is_former {
             errors::former_name(py, name, Name::Members.name())?;
@@ -153,7 +155,9 @@ impl Run {
         let table = found.map(|table| Table::of_run(py, &self.run, table)).transpose()?.flatten();
         table.ok_or_else(|| {
             let there = self.tables().join(", ");
-            errors::setting(py, format!("the run has no table `{name}`; it has {there}"))
+            let near = suggest::nearest(name, self.tables());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            errors::setting(py, format!("the run has no table `{name}`; it has {there}{near}"))
         })
     }
 
@@ -199,6 +203,12 @@ pub(crate) fn summary(py: Python<'_>, runs: Vec<PyRef<'_, Run>>, width: usize) -
     Ok(compared(py, &runs)?.text(width))
 }
 
+/// The same as HTML, for a notebook.
+#[pyfunction]
+pub(crate) fn summary_html(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResult<String> {
+    Ok(compared(py, &runs)?.html())
+}
+
 /// The label of each run's row in a comparison: its scheme, and the settings that distinguish it from the others.
 #[pyfunction]
 pub(crate) fn labels(py: Python<'_>, runs: Vec<PyRef<'_, Run>>) -> PyResult<Vec<String>> {
@@ -235,7 +245,7 @@ pub(crate) fn aggregate_table(
 ) -> PyResult<Table> {
     let has = |name: &&String| runs.iter().any(|run| run.totals.get(name).is_some());
     if let Some(name) = names.iter().find(|name| !has(name)) {
-        return Err(errors::setting(py, format!("there is no total `{name}`; `totals.columns` lists them")));
+        return Err(errors::setting(py, unknown_total(name, &totals_of(&runs))));
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let found = compared(py, &runs)?.aggregates(&names).map_err(|error| errors::store(py, error))?;
@@ -265,6 +275,34 @@ pub(crate) fn aggregate_table(
     let significant = found.iter().map(|row| row.difference.map(|it| it.is_significant));
     add("significant", Arc::new(significant.collect::<BooleanArray>()));
     table(py, "aggregates", columns)
+}
+
+/// The message for an unknown total, with the nearest of `known`.
+#[pyfunction]
+pub(crate) fn no_total(name: &str, known: Vec<String>) -> String {
+    unknown_total(name, &known)
+}
+
+fn unknown_total(name: &str, known: &[String]) -> String {
+    let known = || known.iter().map(String::as_str);
+    // Most totals are times, whose unit is easily left out, and those of responses have a longer name.
+    let full = [format!("{name}_ns"), format!("response_{name}_ns"), format!("response_{name}")];
+    let meant = full.iter().find(|full| known().any(|total| total == full.as_str())).map(String::as_str);
+    match meant.or_else(|| suggest::nearest(name, known())) {
+        Some(near) => format!("there is no total `{name}`; did you mean `{near}`?"),
+        None => format!("there is no total `{name}`; `totals` has them, as in response_p99_ns"),
+    }
+}
+
+fn totals_of(runs: &[PyRef<'_, Run>]) -> Vec<String> {
+    runs.iter().flat_map(|run| run.totals.iter()).map(|total| total.name.clone()).collect()
+}
+
+/// The message for an unknown `name` of a thing called `what`, with the nearest of `known`.
+#[pyfunction]
+pub(crate) fn unknown(what: &str, name: &str, known: Vec<String>) -> String {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    suggest::unknown(what, name, &known)
 }
 
 /// Settings that have a column in every table of runs: the column's name, the setting's, and whether its value is a

@@ -54,6 +54,7 @@ impl Study {
             document: scheme.document.clone(),
             settings: scheme.settings.clone(),
             policy: scheme.policy.clone(),
+            label: None,
         };
         let mut for_all = self::settings(py, &settings)?;
         // A setting of a device object belongs to the device, whichever section it is in.
@@ -89,6 +90,7 @@ impl Study {
                 gc_slice: stripewise_base::units::Span(gc_slice),
                 sample_every: stripewise_base::units::Span(sample_every),
             },
+            budget: stripewise_study::DEFAULT_BUDGET,
             out,
             remote: None,
             force,

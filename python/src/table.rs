@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray as _;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Float64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray, UInt32Array, UInt64Array,
+    Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -114,6 +117,26 @@ impl Table {
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
+    /// The first `rows` rows as text, and whether there are more.
+    #[pyo3(signature = (rows=10))]
+    fn head(&self, py: Python<'_>, rows: usize) -> PyResult<(Vec<Vec<String>>, bool)> {
+        let mut head = Vec::new();
+        for batch in self.reader(py)? {
+            let batch = batch.map_err(|error| errors::setting(py, error.to_string()))?;
+            for row in 0..batch.num_rows() {
+                if head.len() == rows {
+                    return Ok((head, true));
+                }
+                head.push(batch.columns().iter().map(|column| cell(column, row)).collect());
+            }
+        }
+        Ok((head, false))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("stripewise.notebook")?.getattr("table")?.call1((slf,))
+    }
+
     /// The columns' names and types, for any consumer of Arrow schemas.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
@@ -138,6 +161,26 @@ impl Table {
 
     fn __repr__(&self) -> String {
         format!("<stripewise.Table {} ({})>", self.name, self.columns().join(", "))
+    }
+}
+
+/// A value as text; nothing where there is none.
+fn cell(column: &ArrayRef, row: usize) -> String {
+    if column.is_null(row) {
+        return String::new();
+    }
+    match column.data_type() {
+        DataType::UInt8 => column.as_primitive::<UInt8Type>().value(row).to_string(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
+        DataType::Boolean => column.as_boolean().value(row).to_string(),
+        DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
+        DataType::Dictionary(..) => {
+            let column = column.as_any_dictionary();
+            cell(column.values(), column.normalized_keys()[row])
+        }
+        other => other.to_string(),
     }
 }
 

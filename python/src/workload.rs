@@ -103,28 +103,52 @@ impl Workload {
 
     /// The requests as a table, not yet folded onto an array.
     #[pyo3(signature = (*, seed=1))]
-    fn requests(&self, py: Python<'_>, seed: u64) -> PyResult<Table> {
+    fn requests(&self, py: Python<'_>, #[pyo3(from_py_with = errors::seed)] seed: u64) -> PyResult<Table> {
         Ok(Table::of_requests(self.open(py, seed)?))
     }
 
     /// Statistics of the requests: mix, sizes, intervals, footprint, skew, updates.
     #[pyo3(signature = (*, seed=1))]
-    fn statistics<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyAny>> {
+    fn statistics<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = errors::seed)] seed: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
         python(py, &self.collect(py, seed)?)
     }
 
     /// A profile with these statistics, as TOML: a file of it is a workload again.
     #[pyo3(signature = (*, seed=1))]
-    fn profile_toml(&self, py: Python<'_>, seed: u64) -> PyResult<String> {
+    fn profile_toml(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = errors::seed)] seed: u64,
+    ) -> PyResult<String> {
         let stats = self.collect(py, seed)?;
         let name = self.open(py, seed)?.describe();
         let profile = Profile::from_stats(&stats, &name).map_err(|error| errors::trace(py, error))?;
         Ok(profile.to_toml())
     }
 
+    /// What it is, without reading it: where it comes from, how many requests are asked for, how they are folded.
+    fn _about(&self) -> (&'static str, String, Option<u64>, String) {
+        let (how, what, ..) = &self.made;
+        (how, what.display().to_string(), self.spec.requests, self.spec.fold.to_string())
+    }
+
+    fn __repr__(&self) -> String {
+        let (_, what, requests, _) = self._about();
+        let requests = requests.map_or_else(String::new, |requests| format!(", {requests} requests"));
+        format!("<stripewise.Workload {what}{requests}>")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("stripewise.notebook")?.getattr("workload")?.call1((slf,))
+    }
+
     /// A one-line description.
     #[pyo3(signature = (*, seed=1))]
-    fn describe(&self, py: Python<'_>, seed: u64) -> PyResult<String> {
+    fn describe(&self, py: Python<'_>, #[pyo3(from_py_with = errors::seed)] seed: u64) -> PyResult<String> {
         Ok(self.open(py, seed)?.describe())
     }
 }

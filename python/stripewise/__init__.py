@@ -28,9 +28,6 @@ from ._stripewise import (
     devices,
     formats,
     generators,
-    mttdl_years,
-    open_run,
-    profile,
     profiles,
     schemes,
 )
@@ -45,8 +42,10 @@ from .errors import (
     StripewiseError,
     StripewiseWarning,
     TraceError,
+    UnknownName,
 )
-from .names import Device, Scheme, open_trace, workload
+from .names import Device, Scheme, mttdl_years, open_run, open_trace, profile, workload
+from .notebook import Intervals
 from .policy import (
     ArrayGcPolicy,
     DestagePolicy,
@@ -73,6 +72,7 @@ __all__ = [
     "DeviceGcPolicy",
     "DispatchPolicy",
     "HotnessPolicy",
+    "Intervals",
     "ParityUpdate",
     "Policy",
     "PolicyError",
@@ -90,6 +90,7 @@ __all__ = [
     "Study",
     "Table",
     "TraceError",
+    "UnknownName",
     "UpdatePolicy",
     "Workload",
     "WriteCache",

@@ -38,13 +38,16 @@ __all__ = [
     "generators",
     "labels",
     "mttdl_years",
+    "no_total",
     "open_run",
     "profile",
     "profiles",
     "schemes",
     "study_work",
     "summary",
+    "summary_html",
     "totals_table",
+    "unknown",
     "write_report",
 ]
 
@@ -76,6 +79,10 @@ class Table:
     def describe(self) -> dict[str, str]:
         """The meaning of each column, where it is known."""
 
+    def head(self, rows: int = 10) -> tuple[list[list[str]], bool]:
+        """The first `rows` rows as text, and whether there are more."""
+
+    def _repr_html_(self) -> str: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The rows, for any consumer of Arrow streams. `requested_schema` is ignored."""
 
@@ -121,6 +128,11 @@ class Workload:
 
     def describe(self, *, seed: int = 1) -> str:
         """A one-line description."""
+
+    def _about(self) -> tuple[str, str, int | None, str]:
+        """What it is, without reading it: where it comes from, how many requests are asked for, how they are folded."""
+
+    def _repr_html_(self) -> str: ...
 
     def __reduce__(self) -> tuple[Any, ...]: ...
 
@@ -441,6 +453,11 @@ class Plan:
     def means(self, figures: list[str]) -> list[float]:
         """The mean of each of `figures` over all points, each the mean over its seeds and schemes."""
 
+    def intervals(self, figure: str | None) -> Any:
+        """The results of each point and scheme: the figure's name, and for each row its axes, the scheme, the seeds, why
+        they ended, the mean with its interval and the effect beside the scheme that the others are compared with, as
+        numbers and as the command prints them. Without a name: the figure that decides."""
+
     def kept(self, name: str, text: str) -> str | None:
         """Keeps a text under a name in the store's folder of trials; gives the one that is there already."""
 
@@ -588,6 +605,15 @@ def open_run(path: str | Path, scheme: str | None = None, cpu_ns: int | None = N
 
 def summary(runs: list[Run], width: int) -> str:
     """The text that the command prints for a comparison: the runs side by side, in `width` columns."""
+
+def summary_html(runs: list[Run]) -> str:
+    """The same as HTML, for a notebook."""
+
+def no_total(name: str, known: list[str]) -> str:
+    """The message for an unknown total, with the nearest of `known`."""
+
+def unknown(what: str, name: str, known: list[str]) -> str:
+    """The message for an unknown `name` of a thing called `what`, with the nearest of `known`."""
 
 def totals_table(runs: list[Run]) -> Table:
     """The totals of several runs: a row each, with scheme, seed and everything else that can vary first. Only what all of

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import html
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
-from ._stripewise import Run, Table, aggregate_table, labels, summary, totals_table, write_report
-from .errors import SettingError
-
-_COLUMNS = [
-    ("mean response", "response_mean_ns", 1e6, "ms"),
-    ("read", "read_mean_ns", 1e6, "ms"),
-    ("write", "write_mean_ns", 1e6, "ms"),
-    ("p99", "response_p99_ns", 1e6, "ms"),
-    ("p99.9", "response_p999_ns", 1e6, "ms"),
-    ("pre-reads", "pre_read_pages", 1, "pages"),
-    ("erases", "erase_blocks", 1, "blocks"),
-    ("programs a host page", "programs_per_host_page", 1, ""),
-    ("drained", "drained_pages", 1, "pages"),
-]
-
+from . import kinds
+from ._stripewise import Run, Table, aggregate_table, summary, summary_html, totals_table, unknown, write_report
+from .errors import SettingError, UnknownName
 
 class Comparison(Sequence[Run]):
     """Several runs in the order of their schemes: a sequence, indexed by position or by the scheme's name. If a scheme has
     several seeds, its name means the run with the first.
 
-    `print` shows the table that the command prints; a notebook shows an HTML table.
+    `print` shows the tables that the command prints, means and typical ratios with their intervals and stars; a notebook
+    shows the same as HTML.
 
     Attributes:
         settings: what the runs share, in words, where they were made together.
     """
 
     def __init__(self, runs: Sequence[Run], settings: dict[str, str] | None = None) -> None:
-        self._runs = list(runs)
-        self.settings = dict(settings or {})
+        self._runs: list[Run] = kinds.several("runs", runs, "[stripewise.run(...), ...]")
+        for run in self._runs:
+            if not isinstance(run, Run):
+                raise SettingError(f"{run!r} is no run; `run`, `compare` and `open_run` give runs")
+        self.settings = dict(kinds.mapping("settings", settings, '{"pacing": "open"}'))
 
     @overload
     def __getitem__(self, which: int | str) -> Run: ...
@@ -47,7 +38,8 @@ class Comparison(Sequence[Run]):
         """The run at that place, or of that scheme.
 
         Raises:
-            KeyError: no run is of that scheme.
+            UnknownName: no run is of that scheme; also a `KeyError`.
+            IndexError: no run is at that place.
         """
         if isinstance(which, slice):
             return Comparison(self._runs[which], self.settings)
@@ -56,7 +48,9 @@ class Comparison(Sequence[Run]):
         for run in self._runs:
             if run.scheme == which:
                 return run
-        raise KeyError(f"no run of scheme {which!r}; there are {', '.join(self.schemes)}")
+        if not isinstance(which, str):
+            raise SettingError(f"{which!r} is no place and no scheme; there are {', '.join(self.schemes)}")
+        raise UnknownName(unknown("scheme", which, self.schemes))
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -95,11 +89,12 @@ class Comparison(Sequence[Run]):
         Raises:
             SettingError: no runs, or a name that is no total.
         """
-        if isinstance(totals, str):
-            raise SettingError(f"totals is {totals!r}; give a list, [{totals!r}]")
+        names = kinds.several("totals", totals, '["response_mean_ns"]')
+        for name in names:
+            kinds.text("totals", name, "response_mean_ns")
         if not self._runs:
             raise SettingError("there are no runs to aggregate")
-        return aggregate_table(self._runs, list(totals))
+        return aggregate_table(self._runs, names)
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Writes the report on these runs: one self-contained HTML file with figures.
@@ -110,8 +105,9 @@ class Comparison(Sequence[Run]):
         Raises:
             StoreError: a table that cannot be read, a file that cannot be written.
         """
-        write_report(self._runs, os.fspath(path))
-        return Path(path)
+        written = kinds.name_or_path("path", path, "report.html")
+        write_report(self._runs, written)
+        return Path(written)
 
     def __str__(self) -> str:
         return summary(self._runs, shutil.get_terminal_size((100, 24)).columns) if self._runs else "no runs"
@@ -120,25 +116,4 @@ class Comparison(Sequence[Run]):
         return f"<stripewise.Comparison of {', '.join(self.schemes)}>"
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{name}{f' ({unit})' if unit else ''}</th>" for name, _, _, unit in _COLUMNS)
-        rows = "".join(
-            f"<tr><th>{html.escape(label)}</th><td>{run.seed}</td><td>{html.escape(run.acknowledges or '–')}</td>"
-            f"{_cells(run.totals)}</tr>"
-            for run, label in zip(self._runs, labels(self._runs), strict=True)
-        )
-        first = "<th>scheme</th><th>seed</th><th>ack</th>"
-        return f"<table><thead><tr>{first}{heads}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _cells(totals: dict[str, Any]) -> str:
-    cells = []
-    for _, name, scale, unit in _COLUMNS:
-        value = totals.get(name)
-        if value is None:
-            shown = "–"
-        elif unit in ("pages", "blocks"):
-            shown = f"{value:,}"
-        else:
-            shown = f"{value / scale:.4g}"
-        cells.append(f"<td style='text-align:right'>{shown}</td>")
-    return "".join(cells)
+        return summary_html(self._runs) if self._runs else "<p>no runs</p>"

@@ -310,6 +310,8 @@ def shown_counts(progress: bool | Reporter | None, name: str) -> Iterator[Report
     if callable(progress):
         yield progress
         return
+    if progress is not None and not isinstance(progress, bool):
+        raise SettingError(f"progress is {progress!r}; give True, False, None or a function")
     if progress is False or progress is None and not sys.stderr.isatty():
         yield None
         return

@@ -19,6 +19,13 @@ class SettingError(StripewiseError, ValueError):
     """A value that has no meaning: a setting, a pacing, a number of requests."""
 
 
+class UnknownName(SettingError, KeyError):
+    """A name that is not there: of a total, of a scheme of a comparison."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
 class TraceError(StripewiseError):
     """A trace, generator or profile that cannot be read or understood."""
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from . import _stripewise
-from ._stripewise import Workload
-from .errors import SettingError
+from . import _stripewise, kinds
+from ._stripewise import Run, Workload
+from .errors import SettingError, TraceError, UnknownName
 from .policy import Policy, axes_of, identity, name_of
 
 Value: TypeAlias = str | int | float | bool
@@ -19,10 +19,22 @@ Settings: TypeAlias = Mapping[str, Value]
 def typed(settings: Settings | None) -> list[str]:
     """`KEY=VALUE` each, as the command takes them."""
     lines = []
-    for key, value in (settings or {}).items():
+    for key, value in kinds.mapping("settings", settings, '{"gc.victim": "fifo"}').items():
+        kinds.text("a key of settings", key, "gc.victim")
+        if not isinstance(value, (str, int, float)):
+            raise SettingError(f"the setting {key} is {value!r}; give a text, a number, True or False")
         text = str(value).lower() if isinstance(value, bool) else str(value)
         lines.append(f"{key}={text}")
     return lines
+
+
+class Totals(dict[str, Any]):
+    """The totals of a run, by their names. A name that is not there is an `UnknownName` with the nearest one."""
+
+    def __missing__(self, name: object) -> Any:
+        if not isinstance(name, str):
+            raise UnknownName(f"{name!r} is no name of a total; give a text, as in 'response_p99_ns'")
+        raise UnknownName(_stripewise.no_total(name, list(self)))
 
 
 class Scheme:
@@ -49,9 +61,14 @@ class Scheme:
         text: str | None = None,
         policy: Policy | None = None,
     ) -> None:
+        name = kinds.name_or_path("scheme", name, "baseline")
+        kinds.text("text", text, 'name = "mine"', optional=True)
+        if policy is not None and not isinstance(policy, Policy):
+            raise SettingError(f"policy is {policy!r}; give an object of a class of policies, such as stripewise.UpdatePolicy")
+        lines = typed(settings)
         given = None if policy is None else (policy, name_of(policy), identity(policy), axes_of(policy))
-        self._arguments = (os.fspath(name), dict(settings or {}), text, policy)
-        self._inner = _stripewise.Scheme(os.fspath(name), typed(settings), text, given)
+        self._arguments = (name, dict(settings or {}), text, policy)
+        self._inner = _stripewise.Scheme(name, lines, text, given)
 
     @classmethod
     def of(cls, scheme: str | os.PathLike[str] | Policy | Scheme) -> Scheme:
@@ -60,7 +77,9 @@ class Scheme:
         if isinstance(scheme, Scheme):
             return scheme
         policy = scheme if isinstance(scheme, Policy) else None
-        name = os.fspath(scheme if not isinstance(scheme, Policy) else scheme.scheme)
+        if isinstance(scheme, type) and issubclass(scheme, Policy):
+            raise SettingError(f"{scheme.__name__} is a class; give an object of it, {scheme.__name__}()")
+        name = kinds.name_or_path("scheme", scheme if policy is None else policy.scheme, "baseline")
         if "," not in name or Path(name).is_file():
             return cls(name, policy=policy)
         name, *settings = name.split(",")
@@ -124,8 +143,11 @@ class Device:
     def __init__(
         self, name: str | os.PathLike[str], settings: Settings | None = None, *, text: str | None = None
     ) -> None:
-        self._arguments = (os.fspath(name), dict(settings or {}), text)
-        self._inner = _stripewise.Device(os.fspath(name), typed(settings), text)
+        name = kinds.name_or_path("device", name, "ssdsim-5+1")
+        kinds.text("text", text, 'name = "mine"', optional=True)
+        lines = typed(settings)
+        self._arguments = (name, dict(settings or {}), text)
+        self._inner = _stripewise.Device(name, lines, text)
 
     @classmethod
     def of(cls, device: str | os.PathLike[str] | Device) -> Device:
@@ -186,7 +208,12 @@ def open_trace(
     Raises:
         TraceError: a file that cannot be read, or is no trace; with file and line where they are known.
     """
-    return Workload.trace(os.fspath(path), format=format, skip_bad=skip_bad, requests=requests, fold=fold)
+    path = kinds.name_or_path("path", path, "trace.csv")
+    kinds.text("format", format, "msr", optional=True)
+    kinds.whole("skip_bad", skip_bad)
+    kinds.count("requests", requests)
+    kinds.text("fold", fold, "modulo")
+    return Workload.trace(path, format=format, skip_bad=skip_bad, requests=requests, fold=fold)
 
 
 def workload(what: str, *, requests: int | None = None, fold: str = "modulo") -> Workload:
@@ -201,4 +228,75 @@ def workload(what: str, *, requests: int | None = None, fold: str = "modulo") ->
     Raises:
         TraceError: an unknown name, with the nearest known one; a key that the generator does not have.
     """
+    kinds.text("what", what, "paper000/hm_0")
+    kinds.count("requests", requests)
+    kinds.text("fold", fold, "modulo")
+    if (found := Path(what)).suffix != ".toml" and found.is_file():
+        raise TraceError(f"{what} is a file; give stripewise.open_trace({what!r})")
     return Workload.generated(what, requests=requests, fold=fold)
+
+
+def profile(name: str) -> dict[str, Any] | None:
+    """The statistics of a profile as dictionaries; None when the workload of that name is a generator.
+
+    Args:
+        name: that of a built-in profile (`stripewise.profiles()` lists them), or a file that ends in `.toml`.
+
+    Raises:
+        TraceError: an unknown name, with the nearest known one.
+    """
+    found: dict[str, Any] | None = _stripewise.profile(kinds.name_or_path("name", name, "paper000/hm_0"))
+    return found
+
+
+def open_run(path: str | os.PathLike[str], scheme: str | None = None) -> Run:
+    """The finished run in a folder of results.
+
+    Args:
+        path: the folder, which is named by the run's digest.
+        scheme: what to call its scheme; by default its name.
+
+    Raises:
+        SettingError: there is no such run.
+        StoreError: results that cannot be read.
+    """
+    kinds.text("scheme", scheme, "baseline", optional=True)
+    return _stripewise.open_run(kinds.name_or_path("path", path, "stripewise-results/DIGEST"), scheme)
+
+
+def mttdl_years(
+    *,
+    members: int = 8,
+    parity: int = 1,
+    groups: int = 1,
+    failures_per_year: float = 0.25,
+    repairs_per_year: float = 1e4,
+    repair: str = "single",
+    alpha: float = 1.0,
+    elements: int | None = None,
+) -> float:
+    """The mean time to data loss of an array in years, by its Markov chain. Without arguments: paper 001's RAID-5.
+
+    Args:
+        members: of a parity group.
+        parity: how many of them are parity.
+        groups: parity groups.
+        failures_per_year: of a member.
+        repairs_per_year: of a failed member.
+        repair: `single`, `parallel` or `together`.
+        alpha: the factor on the rate of failures, as when devices age.
+        elements: the former name of `members`, for one release.
+
+    Raises:
+        SettingError: no such array.
+    """
+    few = 2**32 - 1
+    for name, value in (("members", members), ("parity", parity), ("groups", groups)):
+        kinds.whole(name, value, 0, few)
+    rates = {"failures_per_year": failures_per_year, "repairs_per_year": repairs_per_year, "alpha": alpha}
+    for name, rate in rates.items():
+        kinds.number(name, rate)
+    kinds.text("repair", repair, "single")
+    if elements is not None:
+        kinds.whole("elements", elements, 0, few)
+    return _stripewise.mttdl_years(members=members, parity=parity, groups=groups, repair=repair, elements=elements, **rates)

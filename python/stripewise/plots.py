@@ -11,9 +11,11 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._stripewise import Run, Table
+from . import kinds
+from ._stripewise import Run, Table, unknown
 from .comparison import Comparison
 from .errors import SettingError
+from .notebook import Intervals
 
 if TYPE_CHECKING:
     import altair
@@ -36,9 +38,9 @@ def latency_tail(runs: Iterable[Run], *, kind: str = "all", start: float = 0.99)
         SettingError: runs of one scheme differ in more than their seed.
     """
     alt = _altair()
-    if kind not in _KINDS:
+    if kinds.text("kind", kind, "read") not in _KINDS:
         raise SettingError(f"kind {kind!r}: expected one of {', '.join(_KINDS)}")
-    if not 0 <= start < 1:
+    if not 0 <= kinds.number("start", start) < 1:
         raise SettingError(f"start {start}: expected a share from 0 to less than 1")
     points: list[dict[str, Any]] = []
     for scheme, group in _schemes(runs).items():
@@ -132,8 +134,11 @@ def member_load(runs: Iterable[Run], *, column: str = "blocked_sum", title: str 
         title: the axis' title; by default the column's name.
     """
     alt = _altair()
+    kinds.text("column", column, "blocked_sum")
     bars: list[dict[str, Any]] = []
     for run, totals in _totals(runs):
+        if column not in (known := run.table("members").columns):
+            raise SettingError(unknown("column", column, known))
         requests = max(totals["requests"], 1) if column == "blocked_sum" else 1
         bars.extend(
             {"scheme": run.scheme, "member": row["member"], "value": row[column] / requests}
@@ -157,6 +162,44 @@ def element_load(runs: Iterable[Run], *, column: str = "blocked_sum", title: str
     """The former name of `member_load`, for one release."""
     warnings.warn("`element_load` is now `member_load`", FutureWarning, stacklevel=2)
     return member_load(runs, column=column, title=title)
+
+
+def study_means(found: Intervals, *, x: str | None = None) -> Any:
+    """The means of a study's figure over an axis, a line a scheme, with their 95 % intervals (`Study.plot`).
+
+    Args:
+        found: what `Study.intervals` gives.
+        x: the axis to draw over; by default the first with several values.
+
+    Raises:
+        SettingError: no such axis; more than two axes with several values.
+    """
+    alt = _altair()
+    axes = found.varying()
+    if x is not None and x not in found.rows[0]["axes"]:
+        raise SettingError(unknown("axis", x, list(found.rows[0]["axes"])))
+    over = x or (axes[0] if axes else None)
+    panels = [name for name in axes if name != over]
+    if len(panels) > 1:
+        raise SettingError(f"{', '.join(axes)} have several values; a plot has room for two of them: keep some points of a frame()")
+    is_time = found.figure.endswith("_ns")
+    title, scale = (f"{found.figure.removesuffix('_ns')} (ms)", 1e6) if is_time else (found.figure, 1.0)
+    points = []
+    for row in found.rows:
+        ends = [row["mean"] if row[end] is None else row[end] for end in ("mean_low", "mean_high")]
+        point = {"scheme": row["scheme"], "mean": row["mean"] / scale, "low": ends[0] / scale, "high": ends[1] / scale}
+        at = row["axes"][over] if over else row["scheme"]
+        points.append({**point, "at": at, "panel": row["axes"][panels[0]] if panels else ""})
+    drawn = alt.Chart(alt.Data(values=points)).encode(
+        x=alt.X("at:N", sort=None, title=over or "scheme", axis=alt.Axis(labelAngle=0)),
+        color=alt.Color("scheme:N", sort=None, title="scheme"),
+    )
+    lines = drawn.mark_line(point=True).encode(y=alt.Y("mean:Q", title=title).scale(zero=False))
+    whiskers = drawn.mark_rule().encode(y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q"))
+    chart = alt.layer(lines, whiskers)
+    if panels:
+        return chart.facet(column=alt.Column("panel:N", sort=None, title=panels[0]))
+    return chart.properties(width=420, height=260)
 
 
 def _altair() -> Any:
@@ -195,7 +238,7 @@ def _totals(runs: Iterable[Run]) -> list[tuple[Run, dict[str, Any]]]:
 def _schemes(runs: Iterable[Run]) -> dict[str, list[Run]]:
     """The runs of each scheme, which may differ in their seed alone."""
     groups: dict[str, list[Run]] = {}
-    for run in runs:
+    for run in Comparison(runs if isinstance(runs, Sequence) else kinds.several("runs", runs, "[stripewise.run(...), ...]")):
         group = groups.setdefault(run.scheme, [])
         first = group[0] if group else run
         if (run.configuration, run.replay, run.workload) != (first.configuration, first.replay, first.workload):

@@ -53,7 +53,7 @@ class UpdatePolicy(Policy):
 
             def choose(self, update):
                 def load(members):
-                    return max(update.queued_reads[m] + update.queued_writes[m] for m in members)
+                    return max((update.queued_reads[m] + update.queued_writes[m] for m in members), default=0)
 
                 return "rmw" if load(update.rmw_reads) <= load(update.rcw_reads) else "rcw"
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Protocol, TypeAlias
 
+from .errors import SettingError
+
 Line: TypeAlias = tuple[str, int, float | None, int]
 """Scheme, requests handled, share of all where it is known, simulated nanoseconds."""
 
@@ -65,6 +67,8 @@ class Shown:
     """Shows progress while a `with` block runs: `True` as a bar, `False` not at all, `None` where somebody looks."""
 
     def __init__(self, progress: bool | Progress | None) -> None:
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            raise SettingError(f"progress is {progress!r}; give True, False, None or a function")
         self.progress = progress
         self.bar: _Terminal | _Notebook | None = None
 

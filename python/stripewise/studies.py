@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
 
-from . import _stripewise
+from . import _stripewise, kinds
 from ._stripewise import Run, Stop, Workload
 from .comparison import Comparison
 from .errors import SettingError, StripewiseWarning
 from .names import Device, Scheme, Settings, typed
+from .names import workload as named
 from .policy import Policy
 from .progress import Progress, Shown
 
@@ -121,10 +122,13 @@ def compare(
         out=out,
         force=force,
     )
+    _submits(executor)
     if executor is not None:
         count = len(study["schemes"]) * study["seeds"]
         runs = _gather(executor, [(_one, (study, place)) for place in range(count)], progress)
         return Comparison(runs)
+    if threads is not None:
+        kinds.whole("threads", threads, 1, 2**16)
     opened = _open(study, Stop())
     with Shown(progress) as shown:
         runs = opened.run(threads=threads or os.cpu_count() or 1, progress=shown)
@@ -143,6 +147,7 @@ def run(scheme: AnyScheme = "baseline", workload: Workload | str | None = None, 
         SettingError: `seeds` other than 1: the result is one run.
         What `compare` raises.
     """
+    kinds.known([name for name in inspect.signature(compare).parameters if name not in ("schemes", "workload")], study)
     if study.get("seeds", 1) != 1:
         raise SettingError(f"seeds is {study['seeds']!r}; run makes one run: use compare([{scheme!r}], ..., seeds=...)")
     return compare([scheme], workload, **_renamed(study, 2))[0]
@@ -174,8 +179,10 @@ def sweep(
         SettingError: no points.
         What `compare` raises; the first failure ends the sweep. What is in the store by then is not computed again.
     """
-    if isinstance(points, Mapping):
-        raise SettingError("points is one mapping; give a list of mappings")
+    points = kinds.several("points", points, "[{'scheme': 'baseline'}]")
+    for point in points:
+        if not isinstance(point, Mapping):
+            raise SettingError(f"a point is {point!r}; give a mapping, as in {{'scheme': 'baseline'}}")
     tasks: list[_Task] = []
     common = _renamed(common, 2)
     for point in (_renamed(point, 2) for point in points):
@@ -195,6 +202,7 @@ _Task: TypeAlias = tuple[Any, tuple[Any, ...]]
 
 def _gather(executor: Executor | None, tasks: Sequence[_Task], progress: bool | Progress | None) -> list[Run]:
     """The results of the tasks, in order."""
+    _submits(executor)
     stop = Stop()
     own = ThreadPoolExecutor(max_workers=os.cpu_count() or 1) if executor is None else None
     pool = own or executor
@@ -224,6 +232,11 @@ def _gather(executor: Executor | None, tasks: Sequence[_Task], progress: bool | 
             own.shutdown()
 
 
+def _submits(executor: Executor | None) -> None:
+    if executor is not None and (isinstance(executor, type) or not callable(getattr(executor, "submit", None))):
+        raise SettingError(f"executor is {executor!r}; give a concurrent.futures.Executor, as in ThreadPoolExecutor()")
+
+
 _DEFAULTS: dict[str, Any] = {
     name: parameter.default
     for name, parameter in inspect.signature(compare).parameters.items()
@@ -247,14 +260,9 @@ def _specify(
     schemes: Iterable[AnyScheme], workload: Workload | str | None, **options: Any
 ) -> dict[str, Any]:
     """What `_stripewise.Study` takes, of what `compare` takes; it can be pickled."""
-    unknown = sorted(set(options) - set(_DEFAULTS))
-    if unknown:
-        known = ", ".join(_DEFAULTS)
-        raise TypeError(f"unknown argument {', '.join(unknown)}; known: scheme, workload, {known}")
+    kinds.known(["scheme", "workload", *_DEFAULTS], options)
     given = {**_DEFAULTS, **options}
-    if isinstance(schemes, (str, os.PathLike)):
-        raise SettingError(f"schemes is {schemes!r}; give a list, [{str(schemes)!r}]")
-    schemes = list(schemes)
+    schemes = kinds.several("schemes", schemes, "['baseline']")
     if not schemes:
         raise SettingError("schemes is empty; name at least one, as in ['baseline']")
     for name, least in (("seed", 0), ("seeds", 1)):
@@ -265,7 +273,15 @@ def _specify(
         name, requests = DEFAULT_WORKLOAD
         workload = Workload.generated(name, requests=requests)
     elif isinstance(workload, str):
-        workload = Workload.generated(workload)
+        workload = named(workload)
+    elif not isinstance(workload, Workload):
+        raise SettingError(
+            f"workload is {workload!r}; give a name, as in 'paper000/hm_0', or stripewise.open_trace('trace.csv')"
+        )
+    for name, example in _TEXTS.items():
+        kinds.text(name, given[name], example, optional=name in ("pacing", "span"))
+    for name in ("request_rows", "gc_rows", "force"):
+        kinds.flag(name, given[name])
     return {
         **given,
         "schemes": [Scheme.of(scheme) for scheme in schemes],
@@ -273,16 +289,24 @@ def _specify(
         "device": Device.of(given["device"]),
         "settings": typed(given["settings"]),
         "warmup": str(given["warmup"]),
-        "out": os.fspath(given["out"]),
+        "out": kinds.name_or_path("out", given["out"], "stripewise-results"),
     }
+
+
+_TEXTS = {
+    "members": "ssd:5",
+    "precondition": "steady:70%",
+    "pacing": "closed:16",
+    "span": "4GiB",
+    "gc_slice": "100us",
+    "sample_every": "10ms",
+}
+"""Arguments that are texts, with an example of each."""
 
 
 def _whole(given: Mapping[str, Any], name: str, least: int) -> int:
     """The argument of that name, a whole number."""
-    value = given[name]
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
-        raise SettingError(f"{name} is {value!r}; give a whole number from {least} to {2**32 - 1}")
-    return value
+    return kinds.whole(name, given[name], least, 2**32 - 1)
 
 
 def _open(study: Mapping[str, Any], stop: Stop) -> _stripewise.Study:

@@ -8,12 +8,14 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _stripewise, _toml
+from . import _stripewise, _toml, kinds
 from ._stripewise import Stop
 from .driving import Client, Engine, Executing, Reporter, drive, engine_of, shown_counts
 from .errors import SettingError
+from .notebook import Intervals
 
 if TYPE_CHECKING:
+    import altair
     import polars
 
 BATCH_S = 30.0
@@ -24,9 +26,9 @@ class Study:
     """A study file that was read, and the store of its results. Make one with `stripewise.study`."""
 
     def __init__(self, path: str | os.PathLike[str], *, store: str | os.PathLike[str] | None = None) -> None:
-        self.path = Path(path)
-        self._store = None if store is None else os.fspath(store)
-        self._plan = _stripewise.Plan(os.fspath(path), text=None, store=self._store, stop=Stop())
+        self.path = Path(kinds.name_or_path("path", path, "study.toml"))
+        self._store = None if store is None else kinds.name_or_path("store", store, "study-store")
+        self._plan = _stripewise.Plan(os.fspath(self.path), text=None, store=self._store, stop=Stop())
 
     def _derived(self, changes: dict[str, Any]) -> Study:
         """The study with other keys in `[base]`, and without what is about all of its runs; in the same store."""
@@ -95,6 +97,41 @@ class Study:
         place, _ = self._plan.index()
         return polars.scan_parquet(place)
 
+    def intervals(self, figure: str | None = None) -> Intervals:
+        """A figure at each point and of each scheme, with its interval, and its typical ratio to the scheme that the others
+        are compared with. The intervals of one point hold for all its schemes together (Holm).
+
+        Args:
+            figure: a total of runs, whose beginning `response_` may be left out; by default the one that the study file names, or
+                response_mean_ns.
+
+        Raises:
+            SettingError: an unknown figure, with the nearest known one; no runs in the store.
+        """
+        found = Intervals(self._plan.intervals(kinds.text("figure", figure, "response_p99_ns", optional=True)))
+        if not len(found):
+            raise SettingError(f"{self.store}: there are no runs of this study; make some with stripewise.study(...).run()")
+        return found
+
+    def show(self, figure: str | None = None) -> Intervals:
+        """What `stripewise study show` prints, as the last line of a notebook's cell or for `print`: the same as
+        `intervals`."""
+        return self.intervals(figure)
+
+    def plot(self, figure: str | None = None, *, x: str | None = None) -> altair.LayerChart | altair.FacetChart:
+        """The means of a figure over an axis, with their intervals: a line a scheme (extra `plots`).
+
+        Args:
+            figure: as `intervals`'s.
+            x: the axis to draw over; by default the first with several values. One further axis becomes a panel a value.
+
+        Raises:
+            SettingError: an unknown axis or figure; more than two axes with several values.
+        """
+        from .plots import study_means
+
+        return study_means(self.intervals(figure), x=kinds.text("x", x, "pacing", optional=True))
+
     def digests(self) -> dict[str, str]:
         """The digest of the results of each run in the store, by the digest of the run."""
         return dict(self._plan.digests())
@@ -127,6 +164,8 @@ class Study:
             StoreError: a store that cannot be used, or that has two results of one run.
             KeyboardInterrupt: Ctrl-C. What workers have committed is kept.
         """
+        self._check(jobs, batch_s)
+        kinds.count("limit", limit)
         if client is not None and jobs is not None:
             raise SettingError("jobs is about threads of this process; a client has workers of its own")
         if "tune" in self.document:
@@ -137,6 +176,13 @@ class Study:
         finally:
             if client is None:
                 engine.close()
+
+    @staticmethod
+    def _check(jobs: int | None, batch_s: float) -> None:
+        if jobs is not None:
+            kinds.whole("jobs", jobs, 1, 2**16)
+        if not kinds.number("batch_s", batch_s) > 0:
+            raise SettingError(f"batch_s is {batch_s!r}; give seconds above 0")
 
     def _drive(
         self, engine: Engine, limit: int | None, batch_s: float, progress: bool | Reporter | None
@@ -171,6 +217,7 @@ class Study:
         """
         from .tuning import search
 
+        self._check(jobs, batch_s)
         engine: Engine = Executing.of_threads(jobs or os.cpu_count() or 1) if client is None else engine_of(client)
         try:
             return search(self, engine, batch_s=batch_s, progress=progress)

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from stripewise import studies
+from stripewise.studies import DEFAULT_WORKLOAD
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ANY = "…"
@@ -25,9 +27,9 @@ def steps(page):
         line = lines[at]
         if mark := re.fullmatch(r"<!-- (file|not run): (.+) -->", line):
             marks[mark[1]] = mark[2]
-        elif line.startswith("```"):
-            end = next(n for n in range(at + 1, len(lines)) if lines[n].startswith("```"))
-            kind, block = line[3:], lines[at + 1 : end]
+        elif fence := re.match("```+", line):
+            end = lines.index(fence[0], at + 1)
+            kind, block = line[fence.end() :], lines[at + 1 : end]
             if code and kind == "text" and "not run" not in marks:
                 code[3] = block
             if code:
@@ -59,16 +61,16 @@ def matches(shown, actual):
 
 
 ALL = {
-    str(path.relative_to(DOCS)): list(steps(path.read_text()))
-    for folder in ("start", "tutorials", "how-to")
-    for path in sorted((DOCS / folder).glob("*.md"))
+    os.path.relpath(path, DOCS): list(steps(path.read_text()))
+    for path in [*sorted(DOCS.rglob("*.md")), *sorted(DOCS.parent.glob("*.md")), *sorted(DOCS.parent.glob("*/README.md"))]
 }
 PAGES = {name: found for name, found in ALL.items() if any(step[0] == "python" for step in found)}
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if ONLY in name])
-def test_the_examples_of_a_page_print_what_it_shows(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_examples_of_a_page_print_what_it_shows(name, tmp_path, trace, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # where the trace is, too: `trace.csv`
+    monkeypatch.setattr(studies, "DEFAULT_WORKLOAD", (DEFAULT_WORKLOAD[0], 1_000))  # one request in a thousand
     monkeypatch.setenv("COLUMNS", "100")
     # One module, with each line where the page has it, so that tracebacks name lines of the page.
     module_lines, shown = [], {}

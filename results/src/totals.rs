@@ -18,7 +18,7 @@ pub const OF_WARMUP: &[(&str, &str)] = &[
 ];
 
 /// Name and meaning of the totals that only runs in open loop have: `--pacing open`, the default. They stand
-/// behind `busiest_member_utilisation`.
+/// behind `persistent_peak_bytes`.
 pub const OF_OPEN_LOOP: &[(&str, &str)] = &[
     (
         "offered_requests_per_second",
@@ -214,7 +214,18 @@ pub const TOTALS: &[(&str, &str)] = &[
     ("write_p9999_ns", "99.99 % of writes."),
     (
         "busiest_member_utilisation",
-        "Share of the time in which a die's cells work, of the member in which they work most.",
+        "Share of the time in which the cells of a member's dies work, or its buses transfer if they are busier; of the member \
+         with the largest share. Members that share a bus have the share of the whole bus. Links to hosts are not counted.",
+    ),
+    (
+        "persistent_bytes",
+        "Persistent memory that the scheme's settings provide: the write cache, the pages that wait for a stripe, parity that \
+         is kept in memory, the map of zones. 0 if writes are on the members when they are acknowledged, or memory is volatile.",
+    ),
+    (
+        "persistent_peak_bytes",
+        "The most of it that was in use at a time. A part of a row may exceed the settings. Not counted are the map of a log, \
+         which a served array writes to its members, and parity of rows that a cache is destaging.",
     ),
     ("cpu_ns", "Processor time of the run; measured, and not part of the results digest."),
 ];

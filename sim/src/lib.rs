@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod error;
 mod histogram;
 mod layout;
 mod metrics;
@@ -20,14 +21,13 @@ mod totals;
 pub mod uniformity;
 mod updates;
 
+pub use error::RunError;
 pub use layout::Layout;
 pub use metrics::{Metrics, Responses};
 pub use policies::Policies;
 pub use precondition::Precondition;
 pub use replay::{LATEST, Pacing, Replay, ReplayError};
-pub use run::{
-    GC_SLICE, MOST_SAMPLE_ROWS, Progress, RunConfig, RunError, capacity, run, run_choosing, run_on,
-};
+pub use run::{GC_SLICE, MOST_SAMPLE_ROWS, Progress, RunConfig, capacity, run, run_choosing, run_on};
 pub use simulation::{ClassCounts, Content, Host, Next, Simulation, World, members};
 pub use timeline::{DieSpan, OperationSpan, RequestSpan, Timeline, timeline};
 pub use totals::{Figure, GcSlices, Totals};

@@ -5,17 +5,18 @@ use stripewise_array::cache::CacheCounts;
 use stripewise_array::log::LogCounts;
 use stripewise_array::read::ReadCounts;
 use stripewise_array::zones::ZoneCounts;
-use stripewise_array::{Class, NoMemory, RowWaits, Scheme, SchemeError};
+use stripewise_array::{Class, NoMemory, RowWaits, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::units::Span;
-use stripewise_flash::{ChooseBlock, DeviceSpec, Flash, Shape, SpecError};
+use stripewise_flash::{ChooseBlock, DeviceSpec, Flash, Shape};
 use stripewise_trace::Source;
 
+use crate::error::RunError;
 use crate::layout::Layout;
 use crate::metrics::Metrics;
 use crate::policies::Policies;
 use crate::precondition::Precondition;
-use crate::replay::{Pacing, Replay, ReplayError};
+use crate::replay::{Pacing, Replay};
 use crate::simulation::{ClassCounts, Host, Next, Simulation, members};
 use crate::tables::{GcRow, MemberRow, SampleRow, Sink};
 use crate::totals::{GcSlices, Totals, array_writes_of};
@@ -78,63 +79,6 @@ impl RunConfig {
             scheme,
             device,
         }
-    }
-}
-
-/// Why a run could not start or finish.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The device is invalid.
-    #[error(transparent)]
-    Device(#[from] SpecError),
-    /// The scheme is invalid over this device.
-    #[error(transparent)]
-    Scheme(#[from] SchemeError),
-    /// The scheme or the device leaves a choice to the user, but the caller gave no policy.
-    #[error(
-        "scheme `{scheme}`: {key} = \"custom\" needs a policy of your own, which only a program can give; {}",
-        remedy(key)
-    )]
-    NoPolicy {
-        /// The scheme.
-        scheme: String,
-        /// The key.
-        key: &'static str,
-    },
-    /// The trace ended early.
-    #[error(transparent)]
-    Replay(#[from] ReplayError),
-    /// The caller asked to stop.
-    #[error("stopped after {requests} requests")]
-    Stopped {
-        /// Requests sent by then.
-        requests: u64,
-    },
-    /// The run would record too many samples.
-    #[error(
-        "samples every {every_ns} ns are more than {MOST_SAMPLE_ROWS} rows (one a member and sample) by {until_ns} ns of \
-         simulated time; take them less often (`--sample-every`), or cut out the gap in the trace (`stripewise trace slice`)"
-    )]
-    Samples {
-        /// Time between two samples.
-        every_ns: Nanos,
-        /// The end of the gap in which the limit is exceeded.
-        until_ns: Nanos,
-    },
-    /// The array makes no progress although requests are in flight: a bug of this program.
-    #[error(
-        "the array stands still at {now_ns} ns with requests under way: please report this with the run's seed"
-    )]
-    Stuck {
-        /// Simulated time.
-        now_ns: Nanos,
-    },
-}
-
-fn remedy(key: &str) -> &'static str {
-    match key {
-        "update.policy" => "use one of baseline, bpu, adaptive, rmw-vs-reconstruct, always-rmw, always-rcw",
-        _ => "use another value",
     }
 }
 
@@ -316,6 +260,9 @@ fn replay_on<'a>(
         map_bytes: simulation.array.map_bytes(),
         zone_blocks: simulation.array.zone_map_blocks(),
         hotness_bytes: simulation.array.hotness_bytes(),
+        persistent_bytes: simulation.array.persistent_bytes(),
+        persistent_peak_bytes: meter.persistent_pages * u64::from(page_bytes)
+            + simulation.array.persistent_map_bytes(),
     };
     let simulated_ns = simulation.now() - meter.began_ns;
     Ok(Totals {
@@ -331,6 +278,7 @@ fn replay_on<'a>(
         drained_pages,
         simulated_ns,
         page_bytes,
+        dies_per_bus: simulation.world.flash.shape().dies_per_bus,
         is_open_loop: matches!(config.pacing, Pacing::Open { .. }),
     })
 }
@@ -362,6 +310,9 @@ struct Meter {
     blocked: Vec<u64>,
     blocked_served: Vec<u64>,
     queue_max: Vec<u64>,
+    /// The most pages of persistent memory in use since the end of warm-up, and whether the scheme has such memory.
+    persistent_pages: u64,
+    has_persistent: bool,
     sample_every: Nanos,
     next_sample: Nanos,
     sample_rows: u64,
@@ -395,6 +346,8 @@ impl Meter {
             blocked: vec![0; count],
             blocked_served: vec![0; count],
             queue_max: vec![0; count],
+            persistent_pages: 0,
+            has_persistent: simulation.array.persistent_bytes() > 0,
             sample_every: config.sample_every.0,
             next_sample: 0,
             sample_rows: 0,
@@ -449,6 +402,9 @@ impl Meter {
             if self.warm {
                 self.count_blocked(simulation, new);
             }
+        }
+        if self.has_persistent && self.warm {
+            self.persistent_pages = self.persistent_pages.max(simulation.array.persistent_pages_used());
         }
         if self.sample_every > 0 && self.warm {
             let until = simulation.next_time(arrival).unwrap_or(simulation.now());

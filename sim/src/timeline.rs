@@ -10,8 +10,9 @@ use stripewise_base::Nanos;
 use stripewise_flash::{Flash, Media, Shape, Stretch};
 use stripewise_trace::Source;
 
+use crate::error::RunError;
 use crate::replay::Replay;
-use crate::run::{EVENTS_PER_REPORT, Progress, RunConfig, RunError, page_bytes};
+use crate::run::{EVENTS_PER_REPORT, Progress, RunConfig, page_bytes};
 use crate::simulation::{Content, Host, Next, Simulation};
 
 /// A part of a run, as a time line.

@@ -47,6 +47,8 @@ pub struct Totals {
     pub simulated_ns: Nanos,
     /// Page size of the members.
     pub page_bytes: u32,
+    /// Dies that share a bus.
+    pub dies_per_bus: u32,
     /// Whether requests come at times of their own, whether or not the array keeps up.
     pub is_open_loop: bool,
 }
@@ -60,6 +62,10 @@ pub struct Memories {
     pub zone_blocks: u64,
     /// Memory of hot-chunk detection.
     pub hotness_bytes: u64,
+    /// Persistent memory that the settings of the scheme provide.
+    pub persistent_bytes: u64,
+    /// The most of it that was in use between two events.
+    pub persistent_peak_bytes: u64,
 }
 
 /// Time slices by the number of members that collected in them; empty if slices were not counted.
@@ -108,10 +114,18 @@ impl Totals {
         ratio(busiest.unwrap_or(0), self.simulated_ns)
     }
 
-    /// The share of time in which a die's cells are busy, of the member in which they are busiest.
+    /// The share of time in which the cells of a member's dies are busy, or its buses if these are busier: of the member with
+    /// the largest share. Members that share a bus have that of the whole bus.
     pub fn busiest_member_utilisation(&self) -> f64 {
-        let of = |row: &MemberRow| ratio(row.cell_busy_ns, self.simulated_ns) / f64::from(row.dies.max(1));
-        self.members.iter().map(of).fold(0.0, f64::max)
+        let share = |ns: u64, count: u32| ratio(ns, self.simulated_ns) / f64::from(count.max(1));
+        let cells = self.members.iter().map(|row| share(row.cell_busy_ns, row.dies));
+        let dies = self.members.first().map_or(1, |row| row.dies.max(1));
+        let on_a_bus = (self.dies_per_bus / dies).max(1) as usize;
+        let of_buses = self.members.chunks(on_a_bus).map(|members| {
+            let ns = members.iter().map(|row| row.bus_busy_ns).sum();
+            share(ns, dies / self.dies_per_bus.max(1))
+        });
+        cells.chain(of_buses).fold(0.0, f64::max)
     }
 
     /// Totals that follow from what is in the results digest already, or from the distributions of the response times. The
@@ -148,6 +162,8 @@ impl Totals {
             }
         }
         figures.push(("busiest_member_utilisation", Real(self.busiest_member_utilisation())));
+        figures.push(("persistent_bytes", Count(self.memory.persistent_bytes)));
+        figures.push(("persistent_peak_bytes", Count(self.memory.persistent_peak_bytes)));
         if self.is_open_loop {
             figures.extend([
                 ("offered_requests_per_second", Real(per_second(count as f64, arrivals_ns))),

@@ -124,6 +124,11 @@ pub enum Error {
         /// Blocks of a plane with which the run fits.
         blocks: u32,
     },
+    /// Rows that take more than the budget.
+    #[error(
+        "stopped: the rows of these runs exceed the budget of {0}; keep fewer of them, or raise the budget (--table-budget)"
+    )]
+    Budget(stripewise_base::units::Bytes),
     /// The observer stopped the study.
     #[error("stopped")]
     Stopped,
@@ -151,6 +156,10 @@ impl From<RunError> for Error {
 }
 
 impl Error {
+    pub(crate) fn too_many_seeds(count: u64, first: u64) -> Self {
+        Self::spec(format!("{count} seeds from {first} on: the last one is too large"))
+    }
+
     pub(crate) fn spec(message: impl Into<String>) -> Self {
         Self::Spec(message.into())
     }

@@ -55,8 +55,11 @@ pub(crate) fn arrays(
         for setting in for_schemes {
             scheme.name.push_str(&format!(",{setting}"));
         }
+        if let Some(label) = &named.label {
+            scheme.name.clone_from(label);
+        }
         if jobs.iter().any(|job| job.config.scheme.name == scheme.name) {
-            let remedy = "give each a name of its own, or leave one out";
+            let remedy = "give each a name of its own (LABEL=SCHEME), or leave one out";
             return Err(Error::spec(format!("two schemes are called `{}`; {remedy}", scheme.name)));
         }
         let mut config = config(spec, pacing, scheme, device.clone());

@@ -8,12 +8,15 @@
 
 mod ahead;
 pub mod bibliography;
+mod budget;
 mod catalog;
 mod cpu;
 mod describe;
 mod digests;
 mod error;
+mod forecast;
 mod job;
+mod label;
 mod memory;
 mod missing;
 mod named;
@@ -32,11 +35,13 @@ mod warm_up;
 mod watching;
 mod workload;
 
+pub use budget::DEFAULT_BUDGET;
 pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
 pub use describe::{describe_device, describe_members};
 pub use digests::{cache_folder, trace_digest};
 pub use error::{Error, What};
 pub use job::smallest_bytes;
+pub use label::split_label;
 pub use named::Document;
 pub use observer::Observer;
 pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFailure};

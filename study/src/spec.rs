@@ -8,7 +8,9 @@ use stripewise_base::units;
 use stripewise_flash::{Share, State};
 use stripewise_sim::{Layout, Pacing, Precondition};
 
+use crate::budget::DEFAULT_BUDGET;
 use crate::error::{Error, What};
+use crate::label::split_label;
 use crate::named::Document;
 use crate::policy::NamedPolicy;
 use crate::remote::Remote;
@@ -50,6 +52,8 @@ pub struct StudySpec {
     pub settings: Vec<Setting>,
     /// The optional tables that are kept.
     pub tables: Tables,
+    /// The most that the rows of these tables may take on disk, of all runs together.
+    pub budget: units::Bytes,
     /// The directory of results.
     pub out: PathBuf,
     /// Where finished runs are kept beside `out`, and looked for.
@@ -77,6 +81,7 @@ impl StudySpec {
             schemes,
             settings: Vec::new(),
             tables: Tables::default(),
+            budget: DEFAULT_BUDGET,
             out: "stripewise-results".into(),
             remote: None,
             force: false,
@@ -93,6 +98,8 @@ pub struct SchemeSpec {
     pub settings: Vec<Setting>,
     /// A policy of the caller that replaces the scheme's update policy, and appears in its name.
     pub policy: Option<NamedPolicy>,
+    /// The name of the scheme in the results, instead of the one with its settings.
+    pub label: Option<String>,
 }
 
 impl SchemeSpec {
@@ -103,13 +110,22 @@ impl SchemeSpec {
     pub fn parse(argument: &str) -> Result<Self, Error> {
         if Path::new(argument).is_file() || !argument.contains(',') {
             let document = Document::find(What::Scheme, argument)?;
-            return Ok(Self { document, settings: Vec::new(), policy: None });
+            return Ok(Self { document, settings: Vec::new(), policy: None, label: None });
         }
         let mut parts = argument.split(',');
         let document = Document::find(What::Scheme, parts.next().unwrap_or_default())?;
         let refuse = |error: String| Error::spec(format!("scheme {argument}: {error}"));
         let settings = parts.map(|part| part.parse().map_err(refuse)).collect::<Result<_, _>>()?;
-        Ok(Self { document, settings, policy: None })
+        Ok(Self { document, settings, policy: None, label: None })
+    }
+
+    /// Parses `[LABEL=]NAME|FILE.toml[,KEY=VALUE]...`.
+    ///
+    /// # Errors
+    /// As [`Self::parse`]; a label that misleads.
+    pub fn labelled(argument: &str) -> Result<Self, Error> {
+        let (label, scheme) = split_label(argument)?;
+        Ok(Self { label: label.map(str::to_owned), ..Self::parse(scheme)? })
     }
 }
 

@@ -1,8 +1,8 @@
 //! A study: resolves its settings, makes its runs on several threads, and puts their results in the store.
 
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use stripewise_array::Scheme;
 use stripewise_base::human;
@@ -16,6 +16,7 @@ use stripewise_sim::{Pacing, Precondition, Progress, RunConfig, Totals};
 use stripewise_trace::ReadReport;
 use stripewise_trace::fold::FoldReport;
 
+use crate::budget::{Bounded, Counted, Kept};
 use crate::cpu::thread_cpu_ns;
 use crate::describe::{self, describe_device, describe_members};
 use crate::error::{Error, What};
@@ -34,15 +35,17 @@ use crate::workload::{Folding, Workload};
 /// A study that can be run: all names are resolved and all settings are parsed.
 #[derive(Clone, Debug)]
 pub struct Study {
-    spec: StudySpec,
+    pub(crate) spec: StudySpec,
     /// The workload, once for each seed.
     workloads: Vec<Workload>,
-    pacing: Pacing,
+    pub(crate) pacing: Pacing,
     /// The span that requests are folded onto: one for all schemes, so that all get the same requests.
     fold_bytes: u64,
     /// Scheme by scheme, each with all seeds.
     jobs: Vec<Job>,
     remarks: Vec<String>,
+    /// What the rows of its runs take on disk so far.
+    kept: Arc<Kept>,
 }
 
 /// A run that is on disk.
@@ -113,11 +116,13 @@ impl Study {
     /// # Errors
     /// A name or setting that was not understood; a trace that cannot be read; [`Error::Stopped`].
     pub fn new(spec: StudySpec, observer: &dyn Observer) -> Result<Self, Error> {
-        Self::resolved(spec, |spec| {
+        let study = Self::resolved(spec, |spec| {
             let workload = Workload::new(&spec.workload, spec.seed, observer)?;
             workload.check_warmup(spec.warmup, observer)?;
             Ok(workload)
-        })
+        })?;
+        study.check_budget(observer)?;
+        Ok(study)
     }
 
     /// [`Study::new`] over a workload that was resolved before, whose trace is not read again. The workload of `spec` and
@@ -147,7 +152,8 @@ impl Study {
         let mut idle = Vec::new();
         let workload = workload(&spec)?;
         let last = spec.seed.checked_add(u64::from(spec.seeds.get()) - 1);
-        let seeds = spec.seed..=last.ok_or_else(|| too_large(u64::from(spec.seeds.get()), spec.seed))?;
+        let seeds =
+            spec.seed..=last.ok_or_else(|| Error::too_many_seeds(u64::from(spec.seeds.get()), spec.seed))?;
         let default = if workload.has_no_times() { Pacing::Closed { depth: 16 } } else { Pacing::default() };
         let pacing = spec.pacing.unwrap_or(default);
         let mut jobs: Vec<Job> = Vec::new();
@@ -162,7 +168,7 @@ impl Study {
         span::check(fold_bytes, jobs.iter().map(|job| job.config.scheme.name.as_str()).zip(holds))?;
         let workloads = seeds.map(|seed| workload.with_seed(seed)).collect();
         remarks.extend(setting::remarks(What::Scheme, &idle));
-        Ok(Self { spec, workloads, pacing, fold_bytes, jobs, remarks })
+        Ok(Self { spec, workloads, pacing, fold_bytes, jobs, remarks, kept: Arc::default() })
     }
 
     /// The same study with another first seed. Nothing is resolved again.
@@ -171,7 +177,7 @@ impl Study {
     /// A seed that is too large.
     pub fn with_seed(&self, seed: u64) -> Result<Self, Error> {
         let count = u64::from(self.spec.seeds.get());
-        seed.checked_add(count - 1).ok_or_else(|| too_large(count, seed))?;
+        seed.checked_add(count - 1).ok_or_else(|| Error::too_many_seeds(count, seed))?;
         let mut other = self.clone();
         other.spec.seed = seed;
         let at = |place: usize| seed + place as u64;
@@ -215,7 +221,7 @@ impl Study {
     }
 
     /// The workload with the first seed.
-    fn workload(&self) -> &Workload {
+    pub(crate) fn workload(&self) -> &Workload {
         &self.workloads[0]
     }
 
@@ -411,7 +417,10 @@ impl Study {
         } else {
             Writing::Here(Box::new(writer))
         };
-        let made = self.simulated(job, shared, optional.requests, observer, place, rows.sink())?;
+        let bounded = Bounded { observer, kept: &self.kept, budget: self.spec.budget };
+        let mut counted = Counted::new(rows.sink(), &self.kept);
+        let made = self.simulated(job, shared, optional.requests, &bounded, place, &mut counted);
+        let made = made.map_err(|error| bounded.reason(error))?;
         let (writer, rows_cpu_ns) = rows.finish();
         let cpu_ns = made.cpu_ns + rows_cpu_ns;
         let run = writer.finish(&made.members, &made.figures(cpu_ns)?)?;
@@ -583,10 +592,6 @@ impl Study {
         inputs.workload = workload.label();
         Ok(inputs)
     }
-}
-
-fn too_large(count: u64, first: u64) -> Error {
-    Error::spec(format!("{count} seeds from {first} on: the last one is too large"))
 }
 
 fn go_on(observer: &dyn Observer) -> Result<(), Error> {

@@ -15,6 +15,7 @@ mod controls;
 mod getters;
 mod in_place;
 mod log;
+mod persistent;
 mod progress;
 mod rejoin;
 mod restart;

@@ -43,6 +43,9 @@ pub(crate) struct Encode {
     newest: u32,
     /// Content of each data column of each open row, or [`NONE`]; empty over a memory that carries no data.
     pages: Vec<PageId>,
+    /// Number of chunks that wait, and of rows whose first write is in flight.
+    waiting: u32,
+    in_flight: u32,
     /// Whether all waiting chunks are to be written out.
     pub(crate) is_draining: bool,
 }
@@ -65,8 +68,21 @@ impl Encode {
             oldest: NONE,
             newest: NONE,
             pages: if carries_data { vec![NONE; slots as usize * data as usize] } else { Vec::new() },
+            waiting: 0,
+            in_flight: 0,
             is_draining: false,
         }
+    }
+
+    /// Number of rows that may wait at a time.
+    pub(crate) fn places(&self) -> u32 {
+        self.open.len() as u32
+    }
+
+    /// Number of pages in memory: chunks that wait, and whole rows whose first write is in flight.
+    #[inline]
+    pub(crate) fn pages_in_memory(&self) -> u32 {
+        self.waiting + self.in_flight * self.data
     }
 
     /// Whether `row` is written, parity included.
@@ -125,6 +141,7 @@ impl Encode {
     pub(crate) fn put(&mut self, row: u64, mask: u64) -> bool {
         let Some(slot) = self.slot(row) else { return false };
         let open = &mut self.open[slot as usize];
+        self.waiting += (mask & !open.columns).count_ones();
         open.columns |= mask;
         open.columns.count_ones() == self.data
     }
@@ -159,6 +176,8 @@ impl Encode {
         self.open[slot as usize].newer = self.free;
         self.free = slot;
         self.rows[row as usize] = FRESH;
+        self.waiting -= columns.count_ones();
+        self.in_flight += 1;
         columns
     }
 
@@ -167,6 +186,7 @@ impl Encode {
     pub(crate) fn settled(&mut self, row: u64) {
         if self.rows[row as usize] == FRESH {
             self.rows[row as usize] = ENCODED;
+            self.in_flight -= 1;
         }
     }
 

@@ -82,6 +82,12 @@ impl Gather {
         self.waiting.iter().position(|waiting| waiting.page == page)
     }
 
+    /// Number of pages in memory: waiting ones, and whole rows whose first write is in flight.
+    #[inline]
+    pub(crate) fn pages_in_memory(&self) -> u32 {
+        self.waiting.len() as u32 + self.fresh.len() as u32 * self.data
+    }
+
     /// Whether there are enough waiting pages for a stripe.
     pub(crate) fn is_full(&self) -> bool {
         self.waiting.len() == self.data as usize

@@ -88,6 +88,12 @@ impl ParityMemory {
         self.slots.iter().filter(|slot| slot.is_valid).count()
     }
 
+    /// Number of rows that have room here, for parity or for an update in progress.
+    #[inline]
+    pub(crate) fn taken(&self) -> u32 {
+        self.slots.len() as u32 - self.free_count
+    }
+
     /// The page of parity chunk `nth` of `row`, over a memory that carries data.
     pub(crate) fn page(&self, row: u64, nth: u32) -> Option<PageId> {
         let slot = self.slot(row).filter(|&slot| self.slots[slot as usize].is_valid)?;

@@ -88,6 +88,12 @@ impl Buffer {
         self.places.len()
     }
 
+    /// Number of places with a chunk.
+    #[inline]
+    pub(crate) fn taken(&self) -> u32 {
+        self.places.len() as u32 - self.free_count
+    }
+
     /// Number of places that are neither taken nor reserved.
     #[inline]
     pub(crate) fn available(&self) -> u32 {

@@ -44,6 +44,8 @@ fn spans_are_read_exactly() {
 fn counts_may_be_bare_or_carry_a_suffix() {
     for (text, count) in
         [("3M", 3_000_000), ("250k", 250_000), ("2.5M", 2_500_000), ("17", 17), ("1G", 1_000_000_000)]
+            .into_iter()
+            .chain([("1e6", 1_000_000), ("2.5E3", 2_500), ("1e+2", 100), ("3e0", 3), ("0e9", 0)])
     {
         assert_eq!(parse_count(text), Ok(count), "{text}");
     }
@@ -57,6 +59,12 @@ fn errors_say_what_is_wrong_and_what_would_be_right() {
             parse_duration("25"),
             "`25` has no unit; write for example `25ns` (units: ns, us, ms, s, min, h, d, y)",
         ),
+        (parse_bytes("1e6"), "unknown unit in `1e6`"),
+        (parse_count("1e20"), "`1e20` is too large"),
+        (parse_count("1e99999999999"), "is too large"),
+        (parse_count("1.5e0"), "`1.5e0` is not a whole number of items"),
+        (parse_count("1e-3"), "unknown unit in `1e-3`"),
+        (parse_count("1e"), "unknown unit in `1e`"),
         (parse_bytes("4kib"), "did you mean `4KiB`?"),
         (parse_duration("4msec"), "unknown unit in `4msec`; "),
         (parse_duration("25 parsecs"), "units are ns, us, ms, s, min, h, d, y"),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use stripewise_reliability::Model;
 use stripewise_results::Figure;
 use stripewise_results::paired::margin;
-use stripewise_results::summary::significant;
+use stripewise_results::summary::{Unit, significant};
 use stripewise_results::totals::{BEHIND, FALLS_BEHIND};
 use stripewise_sim::{Layout, Precondition};
 use stripewise_study::{
@@ -100,7 +100,7 @@ pub(crate) struct Args {
     members: Layouts,
 
     /// A scheme to consider, optionally with settings; repeat the option for several [default: ten schemes with redundancy]
-    #[arg(short, long, value_name = "NAME|FILE.toml[,KEY=VALUE]...", help_heading = "Array")]
+    #[arg(short, long, value_name = "[LABEL=]NAME|FILE.toml[,KEY=VALUE]...", help_heading = "Array")]
     scheme: Vec<String>,
 
     /// The state of the devices before the first request: `fresh`, or STATE:SHARE of their pages
@@ -146,6 +146,8 @@ struct Candidate {
     rates: [f64; 2],
     /// The window over the time of the arrivals, the most of all seeds; 0 unless in open loop.
     behind: f64,
+    /// Bytes of persistent memory in use at a time, the most of all seeds.
+    persistent: u64,
     /// The place of a write when it is acknowledged.
     acknowledges: &'static str,
 }
@@ -203,7 +205,7 @@ impl<'a> Search<'a> {
     }
 
     fn study(&self, schemes: &[String], layout: Layout) -> Outcome<Study> {
-        let schemes = schemes.iter().map(|name| SchemeSpec::parse(name)).collect::<Result<_, _>>()?;
+        let schemes = schemes.iter().map(|name| SchemeSpec::labelled(name)).collect::<Result<_, _>>()?;
         let span = self.span.map_or(Span::default(), Span::Bytes);
         let spec = StudySpec { schemes, members: layout, span, ..self.spec.clone() };
         Ok(Study::over(spec, &self.workload)?)
@@ -214,7 +216,7 @@ impl<'a> Search<'a> {
         let mut fit = Vec::new();
         for scheme in self.schemes.clone() {
             // A name or a key that does not exist is the user's mistake, not the scheme's.
-            SchemeSpec::parse(&scheme)?;
+            SchemeSpec::labelled(&scheme)?;
             match self.study(std::slice::from_ref(&scheme), layout) {
                 Ok(_) => fit.push(scheme),
                 Err(reason) => self.skipped.push(Skipped { scheme, layout, reason }),
@@ -289,38 +291,43 @@ impl Args {
         span: u64,
         context: &mut Context<'_>,
     ) -> Outcome {
+        let listed = |at: &usize| self.all || beaten[*at].is_none();
+        let p99s = (0..candidates.len()).filter(listed).map(|at| mean(&candidates[at].offer.p99_ns));
+        let unit = Unit::of(p99s.map(|ns| ("response_p99_ns", ns)));
+        let (p99, margin_head) = (format!("p99_{}", unit.name), format!("±_{}", unit.name));
         let mut columns = vec![
             "scheme",
             "members",
             "usable",
-            "p99_ms",
-            "+-",
+            &p99,
+            &margin_head,
             "requests/s",
             "MiB/s",
             "programs/page",
             "MTTDL_years",
             "maps",
+            "persistent",
             "ack",
         ];
         if self.all {
             columns.push("beaten_by");
         }
         let mut table = Table::new(&columns);
-        let listed = |at: &usize| self.all || beaten[*at].is_none();
         for at in (0..candidates.len()).filter(listed) {
-            let Candidate { name, layout, offer, acknowledges, rates, .. } = &candidates[at];
-            let ms = |ns: f64| format!("{:.3}", ns / 1e6);
+            let Candidate { name, layout, offer, acknowledges, rates, persistent, .. } = &candidates[at];
+            let in_unit = |ns: f64| significant(ns / unit.size);
             let mut cells = vec![
                 json!(name),
                 json!(layout.to_string()),
                 json!(human::bytes(offer.capacity)),
-                json!(ms(mean(&offer.p99_ns))),
-                json!(margin(&offer.p99_ns).map_or("–".to_owned(), ms)),
+                json!(in_unit(mean(&offer.p99_ns))),
+                json!(margin(&offer.p99_ns).map_or("–".to_owned(), in_unit)),
                 json!(significant(rates[0])),
                 json!(significant(rates[1])),
                 json!(format!("{:.2}", mean(&offer.programs))),
                 json!(format!("{:.3e}", offer.mttdl_years)),
                 json!(human::bytes(offer.map_bytes)),
+                json!(human::bytes(*persistent)),
                 json!(acknowledges),
             ];
             if self.all {
@@ -374,7 +381,8 @@ impl Args {
     ) -> Value {
         let names = |at: usize| json!({ "scheme": candidates[at].name, "members": candidates[at].layout });
         let rows = candidates.iter().zip(beaten).map(|(candidate, beaten)| {
-            let Candidate { name, layout, offer, erases, acknowledges, rates, behind, .. } = candidate;
+            let Candidate { name, layout, offer, erases, acknowledges, rates, behind, persistent, .. } =
+                candidate;
             json!({
                 "scheme": name,
                 "members": layout,
@@ -387,6 +395,7 @@ impl Args {
                 "programs_per_host_page": mean(&offer.programs),
                 "mttdl_years": offer.mttdl_years,
                 "map_bytes": offer.map_bytes,
+                "persistent_peak_bytes": persistent,
                 "erases_a_member": erases,
                 "acknowledges": acknowledges,
                 "beaten_by": beaten.map(names),
@@ -431,6 +440,7 @@ impl Candidate {
             erases: mean(&erases),
             rates: ["requests_per_second", "mib_per_second"].map(|name| mean(&all(name))),
             behind: all(BEHIND).into_iter().fold(0.0, f64::max),
+            persistent: all("persistent_peak_bytes").into_iter().fold(0.0, f64::max) as u64,
             acknowledges: acknowledges(runs[0].run.inputs()).unwrap_or("?"),
             worn: worn[0].clone(),
         })

@@ -1,5 +1,7 @@
 //! The default scheme beside each paper's own.
 
+use std::num::NonZero;
+
 use stripewise_papers::default_scheme::{Cell, Measured, PlannedClaim, cells, json, markdown};
 use stripewise_report::{Report, Source};
 
@@ -8,19 +10,18 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
-    if args.seeds.get() > 1 {
-        return Err(Failure::usage(
-            "--seeds: the default scheme is compared over one seed; leave it out, or name a paper",
-        ));
-    }
+    let seeds = u32::try_from(args.seeds.get()).ok().and_then(NonZero::new);
+    let seeds = seeds.ok_or_else(|| Failure::usage("--seeds: give a smaller number"))?;
     let asked = args.asked("default", PlannedClaim::ids())?;
     if asked.traces.is_some() {
         context.remark("skipped: real traces; the default scheme is compared with the papers' on their generated workloads");
     }
     let (mut runs, mut all) = (Vec::new(), Vec::new());
+    let mut cells = cells(&asked)?;
+    cells.iter_mut().for_each(|cell| cell.spec.seeds = seeds);
     let spec = |cell: &Cell| Ok(cell.spec.clone());
     let spans = args.evaluate(
-        &cells(&asked)?,
+        &cells,
         context,
         |_| false,
         spec,

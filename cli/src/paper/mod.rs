@@ -87,7 +87,7 @@ pub(crate) struct Args {
     rows: Vec<String>,
 
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = study::seed)]
     seed: u64,
 
     /// Repeat the evaluation with N seeds, from --seed on: results are typical values with 95 % intervals

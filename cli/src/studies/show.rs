@@ -3,9 +3,8 @@
 use clap::Args as ClapArgs;
 use serde_json::{Map, Value, json};
 use stripewise_campaign::{Plan, Point, Shown, figure_of, reason, visit};
-use stripewise_results::effect::{self, Effect};
-use stripewise_results::paired::{Difference, Kind};
-use stripewise_results::summary::significant;
+use stripewise_results::paired::Kind;
+use stripewise_results::summary::{Unit, significant};
 
 use crate::context::Context;
 use crate::examples::{Example, section};
@@ -79,8 +78,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let axes: Vec<&str> = plan.file().axes.iter().map(|axis| axis.key.as_str()).collect();
     let varying: Vec<usize> = (0..axes.len()).filter(|&at| plan.file().axes[at].values.len() > 1).collect();
     let mut heads: Vec<&str> = varying.iter().map(|&at| axes[at]).collect();
-    heads.extend(["scheme", "seeds", "end", "mean", "±", "typical_%"]);
-    let mut table = Table::new(&heads);
+    let mut rows_shown: Vec<(Vec<Value>, Shown, String)> = Vec::new();
     let mut objects = Vec::new();
     visit(&plan, &store, std::slice::from_ref(&figure), &Patient, &mut |point, values, _| {
         let has = |(key, value): &(String, String)| {
@@ -101,46 +99,32 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
             cells.push(plan.file().schemes[point.schemes[at]].as_str().into());
             cells.push(point.seeds().into());
             cells.push(point.why().map_or("-", reason).into());
-            cells.push(significant(row.mean).into());
-            cells.push(row.margin.map_or("-".to_owned(), significant).into());
-            cells.push(effect_of(row, base, kind).into());
-            table.row(cells);
+            rows_shown.push((cells, *row, row.effect(base, kind)));
         }
         Ok(())
     })?;
     if args.json {
         return context.json(&objects);
     }
-    if table.is_empty() {
+    if rows_shown.is_empty() {
         let file = plan.file().path.display();
         return Err(Failure::failed(format!(
             "{}: there are no runs of this study; make some with `stripewise study run {file}`",
             store.root().display()
         )));
     }
-    writeln!(context.out, "{figure}")?;
+    let unit = Unit::of(rows_shown.iter().map(|(_, row, _)| (figure.as_str(), row.mean)));
+    let in_unit = if unit.name.is_empty() { String::new() } else { format!("_{}", unit.name) };
+    let (mean, margin) = (format!("mean{in_unit}"), format!("±{in_unit}"));
+    heads.extend(["scheme", "seeds", "end", &mean, &margin, "typical_%"]);
+    let mut table = Table::new(&heads);
+    for (mut cells, row, effect) in rows_shown {
+        let shown = |value: f64| significant(value / unit.size);
+        cells.extend([shown(row.mean), row.margin.map_or("-".to_owned(), shown), effect].map(Value::from));
+        table.row(cells);
+    }
+    writeln!(context.out, "{}", Unit::bare(&figure))?;
     table.print(context, false)
-}
-
-/// The typical ratio as a change in percent, or as a factor; of other kinds, the difference in percent of `base`.
-fn effect_of(row: &Shown, base: f64, kind: Kind) -> String {
-    let Some(found) = row.difference else { return "-".to_owned() };
-    let text = match Effect::of(kind, &found) {
-        Effect::Percent(typical, low, high) => format!("{typical:+.1} [{low:+.1}, {high:+.1}]"),
-        Effect::Factor(ratio) => effect::factor(ratio),
-        Effect::Points(mean, margin) => format!("{mean:+.2} ±{margin:.2} points"),
-        Effect::Plain(..) if base == 0.0 => return "-".to_owned(),
-        Effect::Plain(mean, margin) => {
-            let percent = 100.0 / base.abs();
-            format!("{:+.1} ±{:.1}", mean * percent, margin * percent)
-        }
-    };
-    let mark = match found {
-        Difference { is_constant: true, .. } => ", same in all seeds",
-        Difference { is_significant: true, .. } => " *",
-        _ => "",
-    };
-    text + mark
 }
 
 fn object(plan: &Plan, point: &Point, at: usize, row: &Shown, (figure, kind): (&str, Kind)) -> Value {

@@ -49,7 +49,7 @@ pub(super) struct Args {
     requests: Option<Count>,
 
     /// The seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::study::seed)]
     seed: u64,
 
     #[command(flatten)]

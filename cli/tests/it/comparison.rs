@@ -127,6 +127,61 @@ fn a_variation_of_a_scheme_stands_beside_it_under_its_own_name() {
     assert_ne!(value["runs"][1]["run_digest"], value["runs"][2]["run_digest"]);
 }
 
+/// Names with several settings are long. A label stands for them wherever a scheme is named.
+#[test]
+fn a_label_names_a_scheme_in_tables_report_and_json() {
+    let sandbox = Sandbox::with_trace();
+    let long = "baseline,update.tie=rcw,geometry.chunk=16KiB";
+    let line = format!("compare --trace trace.csv --seeds 2 -s raid0 -s mine={long}");
+    let text = sandbox.run(&line).success();
+    assert!(text.lines().any(|row| row.starts_with(" mine ")), "{text}");
+    assert!(!text.contains("update.tie"), "{text}");
+    let report = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
+    assert!(report.contains(">mine<") || report.contains("\"mine\""), "the report shows the label");
+    let value: Value = serde_json::from_str(&sandbox.run(&format!("{line} --json")).success()).unwrap();
+    assert_eq!((&value["runs"][2]["scheme"], &value["runs"][2]["computed"]), (&"mine".into(), &false.into()));
+    assert!(sandbox.run("runs").success().contains("mine"), "later commands know the label");
+    let id = value["id"].as_str().unwrap();
+    assert!(
+        text.ends_with(&format!("\nid        {id} (of all results: equal ids are equal results)\n")),
+        "{text}"
+    );
+    let digest = |text: &str| text.split(|c: char| !c.is_ascii_hexdigit()).any(|word| word.len() == 64);
+    assert!(!digest(&text) && digest(&sandbox.run(&format!("{line} --all")).success()), "{text}");
+
+    for (schemes, refusal) in [
+        (
+            "-s a=raid0 -s a=baseline",
+            "two schemes are called `a`; give each a name of its own (LABEL=SCHEME)",
+        ),
+        ("-s bpu=raid0", "`bpu` is the name of another scheme"),
+        ("-s =raid0", "the label is empty"),
+        ("-s a=nothing", "unknown scheme `nothing`"),
+    ] {
+        let refused = sandbox.run(&format!("compare --trace trace.csv {schemes}")).failure(2);
+        assert!(refused.contains(refusal), "{refused}");
+    }
+    // Without a label the name wraps, and figures stand side by side as before.
+    let text = sandbox.run(&format!("compare --trace trace.csv --seeds 1 -s raid0 -s {long}")).success();
+    let tables = |text: &str| text.lines().filter(|line| line.trim_start().starts_with("scheme ")).count();
+    assert!(text.contains("  geometry.chunk=16KiB") && tables(&text) <= 5, "{text}");
+}
+
+#[test]
+fn no_time_is_printed_in_bare_nanoseconds() {
+    let sandbox = Sandbox::with_trace();
+    let text = sandbox.run("run --trace trace.csv").success();
+    assert!(!text.contains("_ns") && text.contains("response_mean  "), "{text}");
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.starts_with("run       ") && last.contains("  baseline, seed 1: computed in"), "{text}");
+    let id = last.split_whitespace().nth(1).unwrap_or_default();
+    assert!(
+        id.len() == 8 && sandbox.run(&format!("report {id} --out one.html")).success().contains("one.html")
+    );
+    let runs = sandbox.run("runs").success();
+    assert!(runs.contains("MEAN US") || runs.contains("MEAN MS"), "{runs}");
+}
+
 #[test]
 fn every_setting_that_decides_a_run_makes_it_another_run_and_no_other_does() {
     let sandbox = Sandbox::with_trace();
@@ -474,4 +529,70 @@ fn runs_are_listed_and_named_by_the_first_digits_of_their_digests() {
     assert!(sandbox.run("runs nowhere").failure(1).contains("no such directory"));
     std::fs::create_dir(sandbox.path().join("empty")).unwrap();
     assert!(sandbox.run("runs empty").failure(1).contains("make some"));
+}
+
+/// The fields that fio itself prints, and its own reader of distributions reads them.
+#[test]
+fn results_in_the_form_of_fio_have_its_fields_and_are_read_by_its_own_programs() {
+    let sandbox = Sandbox::with_trace();
+    let line = "compare --trace trace.csv --seeds 1 -s baseline -s raid0 --output-format fio";
+    let text = sandbox.run(line).success();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let jobs = value["jobs"].as_array().unwrap();
+    assert_eq!(
+        jobs.iter().map(|job| job["jobname"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["baseline", "raid0"]
+    );
+    let own: Value = serde_json::from_str(&sandbox.run("run --trace trace.csv --json").success()).unwrap();
+    let reads = &jobs[0]["read"];
+    assert_eq!(reads["total_ios"], own["totals"]["read_requests"]);
+    assert_eq!(reads["clat_ns"]["mean"].as_f64(), own["totals"]["read_mean_ns"].as_f64());
+    assert_eq!(reads["clat_ns"]["percentile"]["99.000000"], own["totals"]["read_p99_ns"]);
+    let bins = reads["clat_ns"]["bins"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>();
+    assert_eq!(Some(bins), reads["total_ios"].as_u64());
+    let iops = reads["iops"].as_f64().unwrap() + jobs[0]["write"]["iops"].as_f64().unwrap();
+    assert!((iops - own["totals"]["requests_per_second"].as_f64().unwrap()).abs() < 1e-6 * iops, "{iops}");
+
+    let fio = |arguments: &[&str]| {
+        std::process::Command::new("fio").args(arguments).current_dir(sandbox.path()).output().ok()
+    };
+    let arguments =
+        ["--name=x", "--ioengine=null", "--size=1M", "--bs=4k", "--rw=randrw", "--output-format=json+"];
+    let Some(output) = fio(&arguments).filter(|output| output.status.success()) else {
+        eprintln!("skipped: there is no fio");
+        return;
+    };
+    let theirs: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let (theirs, ours) = (&theirs["jobs"][0], &jobs[0]);
+    for name in keys(theirs) {
+        assert!(ours.get(&name).is_some(), "fio has {name}");
+    }
+    for side in ["read", "write", "trim"] {
+        for name in keys(&theirs[side]) {
+            assert!(ours[side].get(&name).is_some(), "fio has {side}.{name}");
+        }
+        for times in ["slat_ns", "clat_ns", "lat_ns"] {
+            for name in keys(&theirs[side][times]) {
+                assert!(ours[side][times].get(&name).is_some(), "fio has {side}.{times}.{name}");
+            }
+        }
+    }
+    for table in
+        ["latency_ns", "latency_us", "latency_ms", "iodepth_level", "iodepth_submit", "iodepth_complete"]
+    {
+        assert_eq!(keys(&ours[table]), keys(&theirs[table]), "{table}");
+    }
+    std::fs::write(sandbox.path().join("fio.json"), text).unwrap();
+    let mut reader = std::process::Command::new("fio_jsonplus_clat2csv");
+    let Ok(read) = reader.args(["fio.json", "fio.csv"]).current_dir(sandbox.path()).output() else {
+        eprintln!("skipped: there is no fio_jsonplus_clat2csv");
+        return;
+    };
+    if String::from_utf8_lossy(&read.stderr).contains("No module named") {
+        eprintln!("skipped: fio_jsonplus_clat2csv lacks a module of Python");
+        return;
+    }
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    assert!(std::fs::read_to_string(sandbox.path().join("fio_job1.csv")).unwrap().lines().count() > 10);
 }

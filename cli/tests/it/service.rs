@@ -243,3 +243,27 @@ fn the_system_calls_of_the_unit_suffice() {
     let beyond: Vec<&String> = made.iter().filter(beyond).filter(|name| *name != "execve").collect();
     assert!(beyond.is_empty(), "the unit does not allow {beyond:?}");
 }
+
+/// systemd as the first process of a virtual machine, and the unit as it is shipped: an NBD client reads what it wrote, and the
+/// unit stops cleanly. `STRIPEWISE_GUEST_KERNEL` is the folder of a kernel.
+#[test]
+fn arrays_are_served_under_systemd_with_the_limits_of_the_unit() {
+    let mut script = Command::new(packaged("serve-under-systemd.sh"));
+    let output = script.arg(env!("CARGO_BIN_EXE_stripewise")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    if output.status.code() == Some(77) {
+        eprintln!("{said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    for name in ["pool", "disks"] {
+        for line in ["read what was written", "success, 0", "read it after a restart"] {
+            assert!(said.contains(&format!("{name}: {line}")), "{name}: {line}\n{said}");
+        }
+    }
+    let counted = |line: &str| said.lines().filter(|said| *said == line).count();
+    assert_eq!(
+        (counted("Seccomp:\t2"), counted("NoNewPrivs:\t1"), counted("CapBnd:\t0000000000000002")),
+        (2, 2, 2)
+    );
+}

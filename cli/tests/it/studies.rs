@@ -55,6 +55,28 @@ fn a_study_is_checked_run_and_shown() {
     assert_eq!(sandbox.run("study errors study.toml").success(), "no run failed\n");
 }
 
+#[test]
+fn a_label_names_a_scheme_of_a_study_and_tables_name_their_units() {
+    let sandbox = Sandbox::new();
+    let labelled = STUDY.replace("\"bpu\"", "\"mine=baseline,update.tie=rcw,geometry.chunk=16KiB\"");
+    let except = "[[except]]\nscheme = \"mine\"\npacing = \"closed:4\"\n";
+    sandbox.write("study.toml", &labelled.replace("[replicate]", &format!("{except}[replicate]")));
+    sandbox.run("-q study run study.toml").success();
+    let shown = sandbox.run("study show study.toml").success();
+    assert!(shown.starts_with("response_mean\n") && !shown.contains("update.tie"), "{shown}");
+    assert!(shown.contains("MEAN US") && shown.contains("± US"), "{shown}");
+    let rows = json(&sandbox.run("study show study.toml --json").success());
+    let names: Vec<&str> =
+        rows.as_array().unwrap().iter().map(|row| row["scheme"].as_str().unwrap()).collect();
+    assert_eq!(
+        (names.contains(&"mine"), names.len()),
+        (true, names.iter().filter(|name| **name == "baseline").count() + 1)
+    );
+    sandbox.write("study.toml", &labelled.replace("mine=", "bpu="));
+    let refused = sandbox.run("study check study.toml").failure(2);
+    assert!(refused.contains("`bpu` is the name of another scheme"), "{refused}");
+}
+
 /// The same runs as `compare`, so the same means, to the last bit.
 #[test]
 fn a_study_and_a_comparison_have_the_same_means_and_differences() {

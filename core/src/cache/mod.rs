@@ -305,7 +305,8 @@ impl Cache {
     }
 
     /// Number of pages held, including pages in flight and reserved pages.
-    fn occupied(&self) -> u32 {
+    #[inline]
+    pub fn occupied(&self) -> u32 {
         self.store.count() + self.older + self.reserved + self.unfreed
     }
 

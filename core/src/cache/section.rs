@@ -217,6 +217,13 @@ impl CacheSection {
         }
     }
 
+    /// The most pages of `page_bytes` in memory: those that it keeps, and for `parity-caching` those in flight besides. The last
+    /// row that enters may exceed this.
+    pub fn pages_in_memory(&self, page_bytes: u32) -> u64 {
+        let in_flight = if self.policy == CachePolicy::ParityCaching { self.destaging() } else { 0 };
+        u64::from(self.pages(page_bytes)) + u64::from(in_flight)
+    }
+
     /// Checks its settings over pages of `page_bytes`. The error has the key, its value and the reason.
     pub fn check(&self, page_bytes: u32) -> Result<(), (&'static str, String, &'static str)> {
         for (key, chunks) in [("cache.chunks", self.chunks), ("cache.destaging", self.destaging())] {

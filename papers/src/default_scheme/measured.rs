@@ -4,7 +4,8 @@ use stripewise_results::{Error, Figures};
 use stripewise_study::Finished;
 
 use super::plan::{Cell, PlannedClaim};
-use crate::text::total;
+use crate::kind::Kind;
+use crate::text::{mean_of, total};
 
 /// The runs of one study: the paper's own scheme, the default, and the default acknowledging when that scheme does.
 #[derive(Clone, Debug)]
@@ -13,8 +14,27 @@ pub struct Measured {
     pub row: PlannedClaim,
     /// The workload.
     pub workload: String,
-    /// Totals, in the order of the schemes.
-    pub runs: Vec<Figures>,
+    /// Totals, in the order of the schemes, each with all seeds.
+    pub runs: Vec<Vec<Figures>>,
+}
+
+/// How much less one scheme has of a total than another: 0.25 is a quarter less.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// Over several seeds the typical value, by the geometric mean of the ratios; of one seed what it measured.
+    pub typical: f64,
+    /// The ends of its 95 % interval; none with one seed.
+    pub ends: Option<(f64, f64)>,
+}
+
+impl Gain {
+    /// The gain over seeds that measured these.
+    pub fn of(seeds: &[f64]) -> Option<Self> {
+        match Kind::Gain.interval(seeds) {
+            Some([low, typical, high]) => Some(Self { typical, ends: Some((low, high)) }),
+            None => Some(Self { typical: *seeds.first()?, ends: None }),
+        }
+    }
 }
 
 /// The place of a scheme among the runs.
@@ -34,26 +54,38 @@ impl Measured {
     /// # Errors
     /// When their totals cannot be read.
     pub fn of(cell: &Cell, finished: &[Finished]) -> Result<Self, Error> {
-        let runs = finished.iter().map(|run| run.run.totals()).collect::<Result<_, _>>()?;
+        let totals = finished.iter().map(|run| run.run.totals()).collect::<Result<Vec<_>, _>>()?;
+        let runs = totals.chunks(cell.spec.seeds.get() as usize).map(<[Figures]>::to_vec).collect();
         Ok(Self { row: cell.row, workload: cell.workload.clone(), runs })
     }
 
-    /// A total of a run, 0 where it has none of that name.
+    fn values(&self, side: Side, name: &str) -> Vec<f64> {
+        let runs = self.runs.get(side as usize).or(self.runs.last());
+        runs.into_iter().flatten().map(|run| total(run, name)).collect()
+    }
+
+    /// The mean of a total over the seeds, 0 where it has none of that name.
     pub fn value(&self, side: Side, name: &str) -> f64 {
-        let run = self.runs.get(side as usize).or(self.runs.last());
-        run.map_or(0.0, |run| total(run, name))
+        mean_of(&self.values(side, name)).unwrap_or(0.0)
+    }
+
+    /// For each seed, how much less `side` has of a total than the paper's own scheme; none where that has none of it with any.
+    fn gains(&self, side: Side, name: &str) -> Option<Vec<f64>> {
+        let (ours, own) = (self.values(side, name), self.values(Side::Own, name));
+        own.iter().zip(&ours).map(|(own, ours)| (*own > 0.0).then(|| 1.0 - ours / own)).collect()
     }
 
     /// How much less `side` has of a total than the paper's own scheme; none where that has none of it.
-    pub fn gain(&self, side: Side, name: &str) -> Option<f64> {
-        let (ours, own) = (self.value(side, name), self.value(Side::Own, name));
-        (own > 0.0).then(|| 1.0 - ours / own)
+    pub fn gain(&self, side: Side, name: &str) -> Option<Gain> {
+        Gain::of(&self.gains(side, name)?)
     }
 }
 
 /// The mean over the workloads of a result of how much less `side` has of a total than the paper's own scheme.
-pub fn mean_gain(measured: &[Measured], row: PlannedClaim, side: Side, name: &str) -> Option<f64> {
+pub fn mean_gain(measured: &[Measured], row: PlannedClaim, side: Side, name: &str) -> Option<Gain> {
     let of_paper = measured.iter().filter(|one| one.row.paper() == row.paper());
-    let gains: Vec<f64> = of_paper.filter_map(|one| one.gain(side, name)).collect();
-    crate::text::mean_of(&gains)
+    let gains: Vec<Vec<f64>> = of_paper.filter_map(|one| one.gains(side, name)).collect();
+    let seeds = gains.iter().map(Vec::len).min()?;
+    let of_seed = |seed: usize| mean_of(&gains.iter().map(|gains| gains[seed]).collect::<Vec<_>>());
+    Gain::of(&(0..seeds).map(of_seed).collect::<Option<Vec<_>>>()?)
 }

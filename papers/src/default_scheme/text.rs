@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::measured::{Measured, Side, mean_gain};
+use super::measured::{Gain, Measured, Side, mean_gain};
 use super::plan::PlannedClaim;
 use crate::text::{align, table, time};
 
@@ -76,8 +76,11 @@ pub fn json(rows: &[PlannedClaim], measured: &[Measured]) -> Value {
             "paper": row.paper(),
             "own": row.own().1,
             "metric": row.metric(),
-            "default_gain": gain(Side::Default),
-            "alike_gain": gain(Side::Alike),
+            "seeds": of_paper.clone().map(|one| one.runs[0].len()).max(),
+            "default_gain": gain(Side::Default).map(|gain| gain.typical),
+            "default_interval": gain(Side::Default).and_then(|gain| gain.ends),
+            "alike_gain": gain(Side::Alike).map(|gain| gain.typical),
+            "alike_interval": gain(Side::Alike).and_then(|gain| gain.ends),
             "verdict": verdict(gain(Side::Default)),
             "reason": reason(measured, row),
             "workloads": of_paper.map(|one| workload(one, row)).collect::<Vec<_>>(),
@@ -86,13 +89,15 @@ pub fn json(rows: &[PlannedClaim], measured: &[Measured]) -> Value {
     json!({ "results": rows.iter().map(row).collect::<Vec<_>>() })
 }
 
-/// Whether the aim is met, in words.
-fn verdict(gain: Option<f64>) -> &'static str {
-    match gain {
-        None => "not measured",
-        Some(gain) if gain >= AIM => "met",
-        Some(gain) if gain > 0.0 => "better, by less",
-        Some(_) => "worse",
+/// Whether the aim is met, in words. As elsewhere, one seed has no verdict, and the whole interval decides.
+fn verdict(gain: Option<Gain>) -> &'static str {
+    let Some(gain) = gain else { return "not measured" };
+    match gain.ends {
+        None => "one seed",
+        Some((low, _)) if low >= AIM => "met",
+        Some((low, _)) if low > 0.0 => "better, by less",
+        Some((_, high)) if high <= 0.0 => "worse",
+        Some(_) => "undecided",
     }
 }
 
@@ -110,7 +115,7 @@ fn reason(measured: &[Measured], row: PlannedClaim) -> String {
     let of_paper = || measured.iter().filter(|one| one.row.paper() == row.paper());
     let missed = of_paper().filter_map(|one| {
         let gain = one.gain(Side::Default, row.metric())?;
-        (gain < AIM).then(|| format!("{} ({})", one.workload, less(Some(gain))))
+        (gain.typical < AIM).then(|| format!("{} ({})", one.workload, less(Some(gain))))
     });
     let missed: Vec<String> = missed.collect();
     if !missed.is_empty() {
@@ -124,12 +129,18 @@ fn reason(measured: &[Measured], row: PlannedClaim) -> String {
     text
 }
 
-/// A gain in words.
-fn less(gain: Option<f64>) -> String {
-    match gain {
-        None => "–".to_owned(),
-        Some(gain) if gain >= 0.0 => format!("{:.1} % less", gain * 100.0),
-        Some(gain) => format!("{:.1} % more", -gain * 100.0),
+/// A gain in words, with the ends of its interval: negative ones are more.
+fn less(gain: Option<Gain>) -> String {
+    let Some(Gain { typical, ends }) = gain else { return "–".to_owned() };
+    let text = match typical >= 0.0 {
+        true => format!("{:.1} % less", typical * 100.0),
+        false => format!("{:.1} % more", -typical * 100.0),
+    };
+    let of = |end: f64| if typical >= 0.0 { end * 100.0 } else { -end * 100.0 };
+    match ends {
+        None => text,
+        Some((low, high)) if typical >= 0.0 => format!("{text} [{:.1}, {:.1}]", of(low), of(high)),
+        Some((low, high)) => format!("{text} [{:.1}, {:.1}]", of(high), of(low)),
     }
 }
 
@@ -142,12 +153,37 @@ fn figure(row: PlannedClaim, value: f64) -> String {
 mod tests {
     use super::*;
 
+    fn gain(typical: f64, ends: Option<(f64, f64)>) -> Option<Gain> {
+        Some(Gain { typical, ends })
+    }
+
     #[test]
-    fn the_aim_is_a_tenth_less() {
+    fn the_aim_is_a_tenth_less_with_the_whole_interval() {
+        let of = |low: f64, high: f64| verdict(gain((low + high) / 2.0, Some((low, high))));
+        assert_eq!(verdict(None), "not measured");
         assert_eq!(
-            [None, Some(0.1), Some(0.09), Some(0.0), Some(-0.5)].map(verdict),
-            ["not measured", "met", "better, by less", "worse", "worse"]
+            [of(0.1, 0.3), of(0.09, 0.3), of(-0.1, 0.3), of(-0.9, -0.1)],
+            ["met", "better, by less", "undecided", "worse"]
         );
-        assert_eq!([Some(0.123), Some(-0.5), None].map(less), ["12.3 % less", "50.0 % more", "–"]);
+    }
+
+    #[test]
+    fn one_seed_has_no_verdict_however_large_the_gain_is() {
+        assert_eq!(verdict(Gain::of(&[0.9])), "one seed");
+        let five = Gain::of(&[0.9, 0.91, 0.9, 0.89, 0.9]);
+        assert_eq!(verdict(five), "met");
+        assert_eq!(verdict(Gain::of(&[0.9, -0.9, 0.5])), "undecided");
+        // The geometric mean of the ratios 0.25 and 1 is 0.5.
+        assert!((Gain::of(&[0.75, 0.0]).unwrap().typical - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn gains_are_printed_with_their_intervals() {
+        assert_eq!(
+            [gain(0.123, None), gain(-0.5, None), None].map(less),
+            ["12.3 % less", "50.0 % more", "–"]
+        );
+        assert_eq!(less(gain(0.123, Some((0.1, 0.15)))), "12.3 % less [10.0, 15.0]");
+        assert_eq!(less(gain(-0.5, Some((-0.6, -0.4)))), "50.0 % more [40.0, 60.0]");
     }
 }

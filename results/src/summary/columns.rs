@@ -1,6 +1,7 @@
 //! The columns of a comparison: the total of each, its unit and its digits.
 
 use super::digits::{align, rounded, significant, significant_count};
+use super::scale::Scale;
 use super::table::Shown;
 use super::{CPU_NS, Entry};
 use crate::effect::{self, Effect};
@@ -20,25 +21,11 @@ const DRAINED: &str = "drained_pages";
 const OFFERED: &str = "offered_requests_per_second";
 /// How fast the simulator itself is: no total, but made of two.
 const PER_CPU_SECOND: &str = "requests_per_cpu_second";
+/// Persistent memory that the settings of a scheme provide, and the most of it in use.
+const PERSISTENT: &str = "persistent_bytes";
+const PERSISTENT_PEAK: &str = "persistent_peak_bytes";
 /// Totals that are shown only if one is not zero.
-pub(super) const SELDOM: [&str; 3] = [FAILED, MOVED, DRAINED];
-
-/// The scaling of a column's values for display.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scale {
-    /// Nanoseconds in the total.
-    Time,
-    /// A count, in its own unit below 100,000.
-    Count,
-    /// A plain number.
-    Ratio,
-    /// A share of one, in percent.
-    Share,
-    /// Per second.
-    Rate,
-    /// MiB a second.
-    MibRate,
-}
+pub(super) const SELDOM: [&str; 5] = [FAILED, MOVED, DRAINED, PERSISTENT, PERSISTENT_PEAK];
 
 /// A column of the comparison.
 pub(super) struct Column {
@@ -94,6 +81,8 @@ pub(super) const GROUPS: [&[Column]; 4] = [
         recent(given("read_requests", column("read", "read_mib_per_second", Scale::MibRate))),
         recent(given("write_requests", column("written", "written_mib_per_second", Scale::MibRate))),
         recent(ranked("busiest member", "busiest_member_utilisation", Scale::Share)),
+        recent(column("persistent memory", PERSISTENT, Scale::Bytes)),
+        recent(column("memory peak", PERSISTENT_PEAK, Scale::Bytes)),
         column("simulated", "simulated_ns", Scale::Time),
     ],
     &[
@@ -146,37 +135,25 @@ pub(super) fn real(figure: Figure) -> f64 {
     }
 }
 
-impl Scale {
-    /// Names and sizes of the units, smallest first.
-    fn units(self) -> &'static [(&'static str, f64)] {
-        match self {
-            Scale::Time => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
-            Scale::Count => &[("", 1.0), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9)],
-            Scale::Ratio => &[("", 1.0)],
-            Scale::Share => &[("%", 0.01)],
-            Scale::Rate => &[("/s", 1.0), ("thousand/s", 1e3), ("million/s", 1e6)],
-            Scale::MibRate => &[("MiB/s", 1.0), ("GiB/s", 1024.0)],
-        }
-    }
-
-    /// The unit that gives the least of a column's values about three digits before the point, and no value more than
-    /// five.
-    fn unit(self, least: f64, most: f64) -> (&'static str, f64) {
-        let units = self.units();
-        let fits = |size: f64| match self {
-            Scale::Count if size == 1.0 => most < 1e5,
-            _ => least < size * 1e3 && most < size * 1e5,
-        };
-        units.iter().copied().find(|(_, size)| fits(*size)).unwrap_or(units[units.len() - 1])
-    }
+/// The unit of all times of a comparison, from its response times: other times follow, since they stand in the same table where
+/// it is wide enough.
+pub(super) fn unit_of_times(means: &[Vec<Vec<Option<f64>>>]) -> (&'static str, f64) {
+    let responses = GROUPS[0].iter().zip(&means[0]).filter(|(column, _)| column.is_time());
+    Scale::Time.unit(responses.flat_map(|(_, values)| values.iter().flatten().copied()))
 }
 
 impl Column {
-    pub(super) fn show(&self, group: usize, values: &[Option<f64>]) -> Shown {
-        let known = || values.iter().flatten().copied();
-        let least_but_zero = known().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
-        let most = known().fold(0.0, f64::max);
-        let (unit, size) = self.scale.unit(least_but_zero.min(most), most);
+    fn is_time(&self) -> bool {
+        self.scale == Scale::Time
+    }
+
+    /// The unit of its values: that of `times` for a time.
+    fn unit(&self, values: impl IntoIterator<Item = f64>, times: (&'static str, f64)) -> (&'static str, f64) {
+        if self.is_time() { times } else { self.scale.unit(values) }
+    }
+
+    pub(super) fn show(&self, group: usize, values: &[Option<f64>], times: (&'static str, f64)) -> Shown {
+        let (unit, size) = self.unit(values.iter().flatten().copied(), times);
         let is_counted = size == 1.0 && matches!(self.scale, Scale::Count | Scale::Time);
         let digits = if is_counted { significant_count } else { significant };
         let cell = |value: &Option<f64>| value.map_or("-".to_owned(), |value| digits(value / size));
@@ -189,12 +166,14 @@ impl Column {
     ///
     /// Ratios are in percent, or a factor; shares in points; differences in the unit of the column. The ratio of the means
     /// follows where the interval of the typical ratio does not contain it.
-    pub(super) fn show_effects(&self, group: usize, found: &[Option<Compared>]) -> Option<Shown> {
+    pub(super) fn show_effects(
+        &self,
+        group: usize,
+        found: &[Option<Compared>],
+        times: (&'static str, f64),
+    ) -> Option<Shown> {
         let kind = Kind::of(self.of);
-        let values = found.iter().flatten().flat_map(|it| [it.first, it.other]).filter(|value| *value > 0.0);
-        let (mut least, mut most) = (f64::INFINITY, 0.0f64);
-        values.for_each(|value| (least, most) = (least.min(value), most.max(value)));
-        let plain = self.scale.unit(least.min(most), most);
+        let plain = self.unit(found.iter().flatten().flat_map(|it| [it.first, it.other]), times);
         let effects: Vec<Option<Effect>> =
             found.iter().map(|it| it.as_ref().map(|it| Effect::of(kind, &it.difference))).collect();
         effects.iter().flatten().next()?;

@@ -1,16 +1,19 @@
 //! The output of a comparison: one row a scheme and setup, as tables for a terminal or as JSON for programs.
 //!
-//! The terminal gets means over the seeds, one unit a column and three significant digits, with the columns split
-//! over as many tables as its width requires. With several seeds it also gets each scheme's differences from the
+//! The terminal gets means over the seeds with three significant digits, one unit for all times of a table, and the columns
+//! split over as many tables as its width requires. With several seeds it also gets each scheme's differences from the
 //! first, with intervals. JSON gets every total of every run, exact and under its own name, and the same differences.
 //! Runs are joined only where they differ in nothing but their seed, and are compared seed by seed.
 
 mod columns;
 mod digits;
 mod groups;
+mod html;
+mod scale;
 mod table;
 
 pub use digits::significant;
+pub use scale::Unit;
 
 use crate::digest::Digest;
 use crate::error::Error;
@@ -19,7 +22,7 @@ use crate::paired::{Difference, Kind, Pairs, Rate, Ratio, differences_at, margin
 use crate::settings::{self, Settings};
 use crate::store::FinishedRun;
 use crate::totals;
-use columns::{Compared, GROUPS, SELDOM, SIMULATOR, real, requests_per_cpu_second, value};
+use columns::{Compared, GROUPS, SELDOM, SIMULATOR, real, requests_per_cpu_second, unit_of_times, value};
 use groups::{Group, groups};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -94,6 +97,19 @@ pub struct Summary {
     with_simulator: bool,
 }
 
+/// What stands below the means of a comparison.
+enum Under<'a> {
+    /// One row.
+    Nothing,
+    /// Why there are no intervals.
+    Note(&'static str),
+    /// The differences: their title, the names of their rows, and whether one is the same in all seeds.
+    Effects { title: String, labels: Vec<&'a str>, has_same: bool },
+}
+
+/// What the mark of an effect that is the same in all seeds means.
+const SAME_NOTE: &str = "= is the same in all seeds, which says nothing of chance.";
+
 /// A total over the seeds of one row of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregate {
@@ -147,22 +163,29 @@ impl Summary {
             columns.push(text("ack", &of));
         }
         let (mut differing, mut told) = (Vec::new(), Vec::new());
-        for (group, members) in GROUPS.iter().enumerate() {
-            for column in *members {
-                let values: Result<Vec<_>, _> = entries.iter().map(|entry| value(entry, column)).collect();
-                let values = values?;
-                let means: Vec<Option<f64>> = groups.iter().map(|group| mean(group, &values)).collect();
+        // By group and column: a value for each run, and a mean for each row.
+        let of_runs =
+            |column| entries.iter().map(|entry| value(entry, column)).collect::<Result<Vec<_>, _>>();
+        let of_groups =
+            GROUPS.iter().map(|members| members.iter().map(of_runs).collect::<Result<Vec<_>, _>>());
+        let all = of_groups.collect::<Result<Vec<_>, _>>()?;
+        let of_rows = |values: &Vec<_>| groups.iter().map(|group| mean(group, values)).collect();
+        let means: Vec<Vec<Vec<Option<f64>>>> =
+            all.iter().map(|members| members.iter().map(of_rows).collect()).collect();
+        let times = unit_of_times(&means);
+        for (group, ((members, all), means)) in GROUPS.iter().zip(&all).zip(&means).enumerate() {
+            for ((column, values), means) in members.iter().zip(all).zip(means) {
                 let unknown = means.iter().all(Option::is_none) && (column.is_recent || group == SIMULATOR);
                 let seldom = SELDOM.contains(&column.of);
                 let is_nothing = seldom && means.iter().all(|value| value.is_none_or(|value| value == 0.0));
                 if unknown || is_nothing {
                     continue;
                 }
-                columns.push(column.show(group, &means));
+                columns.push(column.show(group, means, times));
                 if column.ranked && !seldom {
-                    let found = compared(&groups, &entries, &values, Kind::of(column.of), rate);
+                    let found = compared(&groups, &entries, values, Kind::of(column.of), rate);
                     let of_compared: Vec<_> = found.iter().map(|(_, found)| *found).collect();
-                    differing.extend(column.show_effects(group, &of_compared));
+                    differing.extend(column.show_effects(group, &of_compared, times));
                     told.extend(
                         found
                             .into_iter()
@@ -191,26 +214,46 @@ impl Summary {
     pub fn text(&self, width: usize) -> String {
         let mut text = String::new();
         let labels: Vec<&str> = self.groups.iter().map(|group| group.label.as_str()).collect();
+        tables(&self.shown(), &labels, width, &mut text);
+        match self.under() {
+            Under::Nothing => {}
+            Under::Note(note) => wrap(note, width, &mut text),
+            Under::Effects { title, labels, has_same } => {
+                text.push('\n');
+                wrap(&title, width, &mut text);
+                tables(&self.differences, &labels, width, &mut text);
+                if has_same {
+                    text.push_str(SAME_NOTE);
+                    text.push('\n');
+                }
+            }
+        }
+        text
+    }
+
+    /// The columns of the means.
+    fn shown(&self) -> Vec<Shown> {
         let is_shown = |column: &&Shown| self.with_simulator || column.group != SIMULATOR;
-        let columns: Vec<Shown> = self.columns.iter().filter(is_shown).cloned().collect();
-        tables(&columns, &labels, width, &mut text);
+        self.columns.iter().filter(is_shown).cloned().collect()
+    }
+
+    /// What stands below the means.
+    fn under(&self) -> Under<'_> {
         let compared: Vec<(&Group, &Group)> =
             self.groups.iter().filter_map(|group| Some((&self.groups[group.first?], group))).collect();
         if compared.is_empty() {
-            return text;
+            return Under::Nothing;
         }
         let seeds = compared.iter().map(|(first, group)| group.pairs(first).count());
         let (fewest, most) = (seeds.clone().min().unwrap_or(0), seeds.max().unwrap_or(0));
         if self.differences.is_empty() {
-            let note = if self.groups.iter().all(|group| group.runs.len() == 1) {
+            return Under::Note(if self.groups.iter().all(|group| group.runs.len() == 1) {
                 "One seed: differences may be chance. With several seeds there are intervals."
             } else if most < 2 {
                 "The rows share fewer than two seeds, so there are no intervals."
             } else {
                 "The seeds changed nothing in these runs, so there are no intervals: one workload, one first state."
-            };
-            wrap(note, width, &mut text);
-            return text;
+            });
         }
         let first = match compared.iter().map(|(first, _)| &first.label).collect::<Vec<_>>()[..] {
             [first, ref others @ ..] if others.iter().all(|other| *other == first) => first.as_str(),
@@ -221,19 +264,14 @@ impl Summary {
             1 => String::new(),
             others => format!(" for all {others} together (Holm)"),
         };
-        text.push('\n');
         let title = format!(
             "Typical ratio to {first} (geometric mean of {count} seeds) as a change in %, ÷ or × beyond a factor of two, and its \
              95 % interval{shared}; * where that excludes 1:"
         );
-        wrap(&title, width, &mut text);
-        let labels: Vec<&str> = compared.iter().map(|(_, group)| group.label.as_str()).collect();
-        tables(&self.differences, &labels, width, &mut text);
+        let labels = compared.iter().map(|(_, group)| group.label.as_str()).collect();
         let mut cells = self.differences.iter().flat_map(|column| &column.cells);
-        if cells.any(|cell| cell.trim_end().ends_with(columns::SAME)) {
-            text.push_str("= is the same in all seeds, which says nothing of chance.\n");
-        }
-        text
+        let has_same = cells.any(|cell| cell.trim_end().ends_with(columns::SAME));
+        Under::Effects { title, labels, has_same }
     }
 
     /// Totals over the seeds: for every row of the comparison, in order, those of `names` that all runs have, or all
@@ -334,10 +372,20 @@ impl Summary {
             })
         };
         json!({
+            "id": id(&self.entries),
             "runs": self.entries.iter().zip(&self.rows).map(run).collect::<Vec<_>>(),
             "differences": self.told.iter().map(difference).collect::<Vec<_>>(),
         })
     }
+}
+
+/// A short id of the results of runs, whatever their order: equal ids are equal results.
+pub fn id(entries: &[Entry]) -> String {
+    let mut all: Vec<Digest> = entries.iter().map(|entry| entry.results_digest).collect();
+    all.sort_unstable();
+    let mut hasher = blake3::Hasher::new();
+    all.iter().for_each(|digest| _ = hasher.update(&digest.0));
+    Digest(hasher.finalize().into()).short()
 }
 
 /// For each compared group, from the values of all runs: its index, and over the seeds that both have the effect and

@@ -12,8 +12,12 @@ pub(super) struct Shown {
     pub(super) cells: Vec<String>,
 }
 
-/// The columns as one table below the other, none wider than `width` if a column fits.
+/// The columns as one table below the other, none wider than `width` if a column fits. Long names of schemes are wrapped.
 pub(super) fn tables(mut columns: &[Shown], schemes: &[&str], width: usize, text: &mut String) {
+    let limit = (width / NAMES_SHARE).max(NAMES_LEAST);
+    let wrapped: Vec<String> = schemes.iter().map(|name| wrapped(name, limit)).collect();
+    let schemes: Vec<&str> = wrapped.iter().map(String::as_str).collect();
+    let schemes = &schemes[..];
     while !columns.is_empty() {
         let (now, then) = columns.split_at(fitting(columns, schemes, width));
         columns = then;
@@ -28,7 +32,7 @@ pub(super) fn tables(mut columns: &[Shown], schemes: &[&str], width: usize, text
 /// The number of columns that fit into a table of that width, at least one; whole groups where a group fits.
 fn fitting(columns: &[Shown], schemes: &[&str], width: usize) -> usize {
     // Each column has a space before and one after it.
-    let mut used = 2 + widest(schemes.iter().copied().chain(["scheme"]));
+    let mut used = 2 + widest(schemes.iter().flat_map(|name| name.lines()).chain(["scheme"]));
     let fits = |column: &&Shown| {
         let words = column.header.split(' ').chain([column.unit]);
         used += 2 + widest(column.cells.iter().map(String::as_str).chain(words));
@@ -40,6 +44,32 @@ fn fitting(columns: &[Shown], schemes: &[&str], width: usize) -> usize {
     }
     let starts_group = |&index: &usize| columns[index].group != columns[index - 1].group;
     (1..=fitting).rev().find(starts_group).unwrap_or(fitting)
+}
+
+/// Names of schemes take this part of the width, or this number of columns if that is more.
+const NAMES_SHARE: usize = 4;
+const NAMES_LEAST: usize = 20;
+
+/// A name in lines of at most `limit` characters, broken behind commas, spaces and slashes where there are some, the later lines
+/// indented by two.
+fn wrapped(name: &str, limit: usize) -> String {
+    let (mut text, mut used) = (String::new(), 0);
+    for part in name.split_inclusive([',', ' ', '/']) {
+        let mut part: Vec<char> = part.chars().collect();
+        if used > 2 && used + part.iter().collect::<String>().trim_end().chars().count() > limit {
+            text.truncate(text.trim_end().len());
+            text.push_str("\n  ");
+            used = 2;
+        }
+        while used + part.len() > limit && part[limit - used..].iter().any(|c| *c != ' ') {
+            text.extend(part.drain(..limit - used));
+            text.push_str("\n  ");
+            used = 2;
+        }
+        used += part.len();
+        text.extend(part);
+    }
+    text
 }
 
 fn table(columns: &[Shown], schemes: &[&str]) -> Table {
@@ -88,4 +118,30 @@ pub(super) fn wrap(text: &str, width: usize, into: &mut String) {
 
 fn widest<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
     cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_is_broken_where_its_parts_end_and_loses_nothing() {
+        assert_eq!(wrapped("paper000-baseline", 20), "paper000-baseline");
+        assert_eq!(
+            wrapped("baseline,update.tie=rcw,geometry.chunk=16KiB", 24),
+            "baseline,update.tie=rcw,\n  geometry.chunk=16KiB"
+        );
+        assert_eq!(wrapped("first scheme (closed:4)", 14), "first scheme\n  (closed:4)");
+        assert_eq!(wrapped(&"x".repeat(25), 10), "xxxxxxxxxx\n  xxxxxxxx\n  xxxxxxx");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_of_a_name_is_wider_than_the_limit(name in "[a-z=,/ .]{0,80}", limit in 8usize..30) {
+            let text = wrapped(&name, limit);
+            proptest::prop_assert!(text.lines().all(|line| line.trim_end().chars().count() <= limit), "{text}");
+            let kept = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+            proptest::prop_assert_eq!(kept(&text), kept(&name));
+        }
+    }
 }

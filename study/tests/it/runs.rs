@@ -349,3 +349,66 @@ fn the_settings_say_what_seeds_vary() {
     );
     assert_eq!(seeds(generated(), "fresh", 1), "1 (the requests)");
 }
+
+/// Samples every nanosecond wrote gigabytes before anything stopped them.
+#[test]
+fn rows_beyond_the_budget_are_refused_before_a_run_and_end_a_run_that_reaches_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |change: &dyn Fn(&mut StudySpec)| {
+        let mut spec = spec(folder.path(), 2_000, &["baseline", "raid0"]);
+        spec.workload.origin =
+            Origin::generated("uniform:write=1,size=8KiB,span=64MiB,arrival=poisson:1ms").unwrap();
+        change(&mut spec);
+        Study::new(spec, &())
+    };
+    let refused = of(&|spec| spec.tables.sample_every = "1ns".parse().unwrap()).unwrap_err().to_string();
+    assert!(
+        refused.contains("samples of 6 members every 1ns over") && refused.contains("in 2 runs"),
+        "{refused}"
+    );
+    assert!(refused.contains("budget of 1GiB") && refused.contains("(--table-budget "), "{refused}");
+    let many = of(&|spec| (spec.tables.requests, spec.budget) = (true, "100kB".parse().unwrap()));
+    assert!(many.unwrap_err().to_string().contains("rows of 2,000 requests (--rows) in 2 runs"));
+    assert!(!folder.path().join("results").exists(), "nothing was run");
+    let fits = of(&|spec| spec.tables.sample_every = "10ms".parse().unwrap()).unwrap();
+    assert!(fits.run(1, &()).iter().all(Result::is_ok));
+
+    // In a closed loop the length of a run is not known before.
+    let closed = of(&|spec| {
+        spec.pacing = Some("closed:1".parse().unwrap());
+        spec.tables.sample_every = "10ns".parse().unwrap();
+        spec.budget = "1MiB".parse().unwrap();
+    });
+    let ended: Vec<String> =
+        closed.unwrap().run(1, &()).into_iter().map(|run| run.unwrap_err().to_string()).collect();
+    assert!(
+        ended[0].contains("exceed the budget of 1MiB") && ended[0].contains("--table-budget"),
+        "{ended:?}"
+    );
+    let bytes: u64 = walk(&folder.path().join("results"));
+    assert!(bytes < 4 << 20, "{bytes} bytes stayed");
+}
+
+fn walk(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.path().is_dir() {
+            true => walk(&entry.path()),
+            false => entry.metadata().map_or(0, |file| file.len()),
+        })
+        .sum()
+}
+
+#[test]
+fn a_label_is_the_name_of_a_scheme_in_the_results_and_settings_are_not_added_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spec = spec(folder.path(), 500, &["raid0"]);
+    let labelled = |argument: &str| SchemeSpec::labelled(argument).unwrap();
+    spec.schemes
+        .extend(["small=baseline,geometry.chunk=8KiB", "large=baseline,geometry.chunk=32KiB"].map(labelled));
+    let study = Study::new(spec.clone(), &()).unwrap();
+    assert_eq!(study.schemes().skip(1).collect::<Vec<_>>(), ["small", "large"]);
+    spec.schemes.push(labelled("small=raid0"));
+    let twice = Study::new(spec, &()).unwrap_err().to_string();
+    assert!(twice.contains("two schemes are called `small`"), "{twice}");
+}
