@@ -36,7 +36,7 @@ pub(crate) fn parse(line: &[u8]) -> (Value, Result<Command, ControlError>) {
     (id, command(value))
 }
 
-/// An identifier comes back exactly as it was: a fraction, or a number beyond 64 bits, might change its last digit.
+/// An identifier returns exactly as it was: a fraction, or a number beyond 64 bits, might change its last digit.
 fn is_id(value: &Value) -> bool {
     value.is_string() || value.is_i64() || value.is_u64()
 }
