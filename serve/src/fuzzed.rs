@@ -11,7 +11,7 @@ use crate::control::rpc;
 /// When a property does not hold.
 pub fn check_control_line(bytes: &[u8]) {
     let (id, command) = rpc::parse(bytes);
-    assert!(id.is_null() || id.is_string() || id.is_number(), "{id}");
+    assert!(id.is_null() || id.is_string() || id.is_i64() || id.is_u64(), "{id}");
     let answered = match &command {
         Ok(command) => {
             let line = rpc::request(7, command).expect("what was read can be written");

@@ -32,8 +32,13 @@ pub(crate) fn parse(line: &[u8]) -> (Value, Result<Command, ControlError>) {
             return (Value::Null, Err(ControlError::new(ControlError::PARSE, message)));
         }
     };
-    let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
+    let id = value.get("id").filter(|id| is_id(id)).cloned().unwrap_or_default();
     (id, command(value))
+}
+
+/// An identifier returns exactly as it was: a fraction, or a number beyond 64 bits, might change its last digit.
+fn is_id(value: &Value) -> bool {
+    value.is_string() || value.is_i64() || value.is_u64()
 }
 
 fn command(value: Value) -> Result<Command, ControlError> {
@@ -44,8 +49,10 @@ fn command(value: Value) -> Result<Command, ControlError> {
         return Err(invalid(format!("\"jsonrpc\" is \"{}\", expected \"2.0\"", request.jsonrpc)));
     }
     // Without an identifier it would be a notification, and its result would stay unknown.
-    if !request.id.is_string() && !request.id.is_number() {
-        return Err(invalid("\"id\" must be a string or a number: every command is answered".to_owned()));
+    if !is_id(&request.id) {
+        return Err(invalid(
+            "\"id\" must be a string or a whole number: every command is answered".to_owned(),
+        ));
     }
     let method = request.method;
     if !METHODS.contains(&method.as_str()) {
@@ -136,6 +143,11 @@ mod tests {
             ControlError::INVALID_REQUEST,
             "id",
         );
+        for id in ["1.5", "1.0737418720575941e24", "18446744073709551616"] {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"status\"}}");
+            refused(&line, ControlError::INVALID_REQUEST, "a whole number");
+            assert_eq!(parse(line.as_bytes()).0, Value::Null);
+        }
         refused(
             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"format\"}",
             ControlError::METHOD_NOT_FOUND,
