@@ -59,7 +59,7 @@ pub enum Bug {
     CopiesForgotten,
     /// A write that fails before it has a record, and that was to defer its parity, counts as written.
     FailedWriteDeferred,
-    /// A scrub passes over what is in batches that are open when it begins.
+    /// A scrub skips what is in batches that are open when it begins.
     OpenBatchesNotScrubbed,
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
     /// and on pages without live content.

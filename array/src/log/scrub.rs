@@ -29,7 +29,7 @@ impl Log {
     }
 
     /// Closes the open batches, when a scrub begins: what they have on the members is read once their summaries are written.
-    /// Only batches that are opened later are passed over.
+    /// Only batches that are opened later are skipped.
     fn close_batches_to_scrub<M: Memory>(&mut self, exec: &Executor<M>) {
         if !exec.read_only && !exec.has_bug(Bug::OpenBatchesNotScrubbed) {
             (0..self.open.len()).for_each(|stream| self.close_batch(stream));

@@ -65,7 +65,7 @@ pub(crate) struct Journal {
     pub(crate) ring: Ring,
     /// Rows whose old content, covered by deferred parity, is in records, and whose parity is in none.
     pub(crate) late: u32,
-    /// Records with such content whose parity was given up when its row was beyond parity, while a reader may replay them: the
+    /// Records with such content whose parity could not be updated when its row was beyond parity, while a reader may replay them: the
     /// next assembly needs room for that parity too.
     pub(crate) abandoned: Vec<u64>,
     pub(crate) table: Checksums,
