@@ -65,8 +65,8 @@ pub(crate) struct Journal {
     pub(crate) ring: Ring,
     /// Rows whose old content, covered by deferred parity, is in records, and whose parity is in none.
     pub(crate) late: u32,
-    /// Records with such content whose parity could not be updated when its row was beyond parity, while a reader may replay them: the
-    /// next assembly needs room for that parity too.
+    /// Records with such content whose parity could not be updated when its row was beyond parity, while a reader may replay
+    /// them: the next assembly needs room for that parity too.
     pub(crate) abandoned: Vec<u64>,
     pub(crate) table: Checksums,
     /// Plans that wait for a record of their writes, in order.
