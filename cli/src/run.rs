@@ -237,7 +237,7 @@ mod tests {
         };
         assert_eq!(line("response_mean"), ["0.0337", "ms"]);
         assert_eq!(line("response_max"), ["261", "ms"]);
-        assert_eq!(line("map_bytes"), ["3,072", "KiB"]);
+        assert_eq!(line("map_bytes"), ["3,070", "KiB"], "three digits");
         assert_eq!(line("hotness_bytes"), ["512", "KiB"]);
         assert_eq!(line("busy_share_before"), ["0.500"]);
         assert!(!text.contains(" ns") && !text.contains("_ns"), "{text}");
