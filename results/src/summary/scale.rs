@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(unit("map_bytes", 5e5), "KiB");
         assert_eq!(
             ["read_mean_ns", "map_bytes", "erase_cv"].map(Unit::bare),
-            ["read_mean", "map", "erase_cv"]
+            ["read_mean", "map_bytes", "erase_cv"]
         );
     }
 }
