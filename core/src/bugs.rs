@@ -57,6 +57,8 @@ pub enum Bug {
     RecordsFreedBeyond,
     /// A member that joined counts as if it had its copies of older metadata at once.
     CopiesForgotten,
+    /// The metadata of a member that returns is cleared although other members lack copies of it.
+    KeptMetadataCleared,
     /// A write that fails before it has a record, and that was to defer its parity, counts as written.
     FailedWriteDeferred,
     /// A scrub skips what is in batches that are open when it begins.
@@ -453,6 +455,7 @@ impl Bug {
         Self::RepairsNotFlushed,
         Self::RecordsFreedBeyond,
         Self::CopiesForgotten,
+        Self::KeptMetadataCleared,
         Self::FailedWriteDeferred,
         Self::OpenBatchesNotScrubbed,
     ];

@@ -169,7 +169,6 @@ impl InPlace {
         if roster.work.is_under_way {
             return false;
         }
-        roster.prefer_unchanged();
         let Some(telling) = roster.telling else {
             let joining = roster.joining.pop_front();
             let comes =
@@ -231,10 +230,7 @@ impl InPlace {
         let flushes = u32::from(exec.members.volatile_cache);
         // Operations on each target, from its first page on.
         let (kind, count) = match stage {
-            // A member that metadata never called failed has copies of metadata that others may lack.
-            Stage::Clear if roster.is_unchanged(member) && self.journal.is_some() => {
-                (OperationKind::Write, 0)
-            }
+            Stage::Clear if self.keeps_metadata(roster, member, exec) => (OperationKind::Write, 0),
             Stage::Clear => (OperationKind::Write, exec.geometry.first_page - span),
             Stage::Front | Stage::Back => (OperationKind::Write, span),
             Stage::FlushData | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
@@ -276,6 +272,11 @@ impl InPlace {
         exec.plans[roster.plan as usize].gave_up = false;
         self.push_own(roster.plan, operations.into_iter(), exec);
         true
+    }
+
+    /// Whether `member`, which returns, keeps its copies of metadata, which others may lack.
+    fn keeps_metadata<M: Memory>(&self, roster: &Roster, member: u16, exec: &Executor<M>) -> bool {
+        self.journal.is_some() && roster.is_unchanged(member) && !exec.has_bug(Bug::KeptMetadataCleared)
     }
 
     /// A part of a stage is over.

@@ -17,6 +17,7 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::OpenBatchesNotScrubbed, Some(Fault::FullScrub), [Kind::Log5, Kind::Log6], 200),
     (Bug::RecordsFreedBeyond, Some(Fault::BeyondUnderLoad), [Kind::Journal5, Kind::Journal6], 100),
     (Bug::CopiesForgotten, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Journal5], 400),
+    (Bug::KeptMetadataCleared, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Journal5], 400),
     (Bug::FailedWriteDeferred, Some(Fault::BeyondUnderLoad), [Kind::Window5, Kind::Window5], 400),
     (Bug::RepairsNotFlushed, Some(Fault::RotApart), [Kind::Journal5, Kind::Window5], 40),
 ];

@@ -127,7 +127,7 @@ enum Copies {
     /// Those of the table are to be written.
     Absent,
     BeingWritten,
-    /// The member has those of the table; records of that time are freed one day.
+    /// The member has those of the table; records of that time may not be freed yet.
     Written,
     /// The member has all of them.
     Kept,
@@ -365,27 +365,9 @@ impl Roster {
         self.members.rebuilds.iter().filter(lacks).count() as u32
     }
 
-    /// Whether `member`, which failed, has all that was durable when it failed, and metadata do not record its failure: as
-    /// rows were beyond parity then.
+    /// Whether `member` failed when rows were already beyond parity, so that these rows were not written without it.
     pub(crate) fn is_unchanged(&self, member: u16) -> bool {
         self.unchanged[member as usize].is_some()
-    }
-
-    /// Lets members that have everything join before others, which may need what they have: also before one whose return is
-    /// not in any superblock yet.
-    pub(crate) fn prefer_unchanged(&mut self) {
-        let is_first =
-            |&(member, is_returned): &(u16, bool)| is_returned && self.unchanged[member as usize].is_some();
-        let Some(at) = self.joining.iter().position(is_first) else { return };
-        if let Some(Telling { member, news: News::Comes { is_returned }, stage: Stage::Clear, .. }) =
-            self.telling
-            && !is_first(&(member, is_returned))
-        {
-            self.joining.push_back((member, is_returned));
-            self.telling = None;
-        }
-        let first = self.joining.remove(at);
-        first.into_iter().for_each(|first| self.joining.push_front(first));
     }
 
     fn next_turn(&mut self) -> u32 {

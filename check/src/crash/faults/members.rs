@@ -55,11 +55,16 @@ pub(super) fn out_during_rebuild<S: SystemUnderTest>(mut stage: Stage<'_, S>) ->
         stage.will_return(other, false);
     }
     let stays = stage.random.chance(1, 2);
-    if stays {
+    let is_cut_short = stays && stage.random.chance(1, 2);
+    if is_cut_short {
+        stage.scenario.comes_back(&mut stage.server, 0);
+        let within = stage.random.below(200);
+        stage.run(within)?;
+    } else if stays {
         stage.rebuild().map_err(|what| format!("members were out during a rebuild: {what}"))?;
     }
     stage.server.comebacks.clear();
-    let is_back = !members.iter().any(|&member| stage.server.is_incomplete(member));
+    let is_back = !is_cut_short && !members.iter().any(|&member| stage.server.is_incomplete(member));
     if !is_back {
         let loses_power = stage.random.chance(1, 2);
         stage = stage.restart(loses_power).map_err(|what| format!("all members are back: {what}"))?;
