@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::break_even::BreakEven;
 use crate::document::{MapText, Text};
 use crate::error::Error;
-use crate::kind::Kind;
+use crate::gain::Gain;
 use crate::language::{NOTHING, items, of_toml};
 use crate::names::Names;
 use crate::paper::Paper;
@@ -49,35 +49,6 @@ pub struct MapLine {
     pub name: String,
     /// One gain a place; none where it was not measured.
     pub gains: Vec<Option<Gain>>,
-}
-
-/// A gain: by which share one is less than the other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gain {
-    /// The typical gain: 1 minus the geometric mean of the ratios of all seeds.
-    pub typical: f64,
-    /// The ends of its Student interval at 95 %; none for one seed.
-    pub interval: Option<(f64, f64)>,
-}
-
-impl Gain {
-    /// Of one gain a seed; none where a seed lacks it.
-    fn of(seeds: &[Option<f64>]) -> Option<Self> {
-        let seeds: Vec<f64> = seeds.iter().copied().collect::<Option<_>>()?;
-        let found = Kind::Gain.interval(&seeds);
-        let typical = found.map_or(*seeds.first()?, |[_, typical, _]| typical);
-        typical.is_finite().then(|| Self { typical, interval: found.map(|[low, _, high]| (low, high)) })
-    }
-
-    fn text(self) -> String {
-        let percent = |gain: f64| gain * 100.0;
-        match self.interval {
-            Some((low, high)) if low < high => {
-                format!("{:.1} [{:.1}, {:.1}] %", percent(self.typical), percent(low), percent(high))
-            }
-            _ => format!("{:.1} %", percent(self.typical)),
-        }
-    }
 }
 
 impl GainMap {
@@ -205,7 +176,8 @@ impl Paper {
                     let names = with(&of_line(names), "place", (*place).into());
                     seeds.push(self.gain_of(&spec.gain, &Names::value("name", names))?);
                 }
-                gains.push(Gain::of(&seeds));
+                let seeds: Option<Vec<f64>> = seeds.into_iter().collect();
+                gains.push(seeds.and_then(|seeds| Gain::of(&seeds)));
             }
             lines.push(MapLine { name, gains });
         }

@@ -4,7 +4,7 @@ use stripewise_results::{Error, Figures};
 use stripewise_study::Finished;
 
 use super::plan::{Cell, PlannedClaim};
-use crate::kind::Kind;
+use crate::gain::Gain;
 use crate::text::{mean_of, total};
 
 /// The runs of one study: the paper's own scheme, the default, and the default acknowledging when that scheme does.
@@ -16,25 +16,6 @@ pub struct Measured {
     pub workload: String,
     /// Totals, in the order of the schemes, each with all seeds.
     pub runs: Vec<Vec<Figures>>,
-}
-
-/// How much less one scheme has of a total than another: 0.25 is a quarter less.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gain {
-    /// Over several seeds the typical value, by the geometric mean of the ratios; of one seed what it measured.
-    pub typical: f64,
-    /// The ends of its 95 % interval; none with one seed.
-    pub ends: Option<(f64, f64)>,
-}
-
-impl Gain {
-    /// The gain over seeds that measured these.
-    pub fn of(seeds: &[f64]) -> Option<Self> {
-        match Kind::Gain.interval(seeds) {
-            Some([low, typical, high]) => Some(Self { typical, ends: Some((low, high)) }),
-            None => Some(Self { typical: *seeds.first()?, ends: None }),
-        }
-    }
 }
 
 /// The place of a scheme among the runs.

@@ -7,7 +7,7 @@ mod measured;
 mod plan;
 mod text;
 
-pub use measured::{Gain, Measured, Side, mean_gain};
+pub use measured::{Measured, Side, mean_gain};
 pub use plan::{Cell, OURS, PlannedClaim, cells};
 pub use text::{AIM, json, markdown};
 

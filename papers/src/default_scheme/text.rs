@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::measured::{Gain, Measured, Side, mean_gain};
+use super::measured::{Measured, Side, mean_gain};
 use super::plan::PlannedClaim;
+use crate::gain::Gain;
 use crate::text::{align, table, time};
 
 /// The aim: so much less of the metric than the paper's own scheme.
@@ -78,9 +79,9 @@ pub fn json(rows: &[PlannedClaim], measured: &[Measured]) -> Value {
             "metric": row.metric(),
             "seeds": of_paper.clone().map(|one| one.runs[0].len()).max(),
             "default_gain": gain(Side::Default).map(|gain| gain.typical),
-            "default_interval": gain(Side::Default).and_then(|gain| gain.ends),
+            "default_interval": gain(Side::Default).and_then(|gain| gain.interval),
             "alike_gain": gain(Side::Alike).map(|gain| gain.typical),
-            "alike_interval": gain(Side::Alike).and_then(|gain| gain.ends),
+            "alike_interval": gain(Side::Alike).and_then(|gain| gain.interval),
             "verdict": verdict(gain(Side::Default)),
             "reason": reason(measured, row),
             "workloads": of_paper.map(|one| workload(one, row)).collect::<Vec<_>>(),
@@ -92,7 +93,7 @@ pub fn json(rows: &[PlannedClaim], measured: &[Measured]) -> Value {
 /// Whether the aim is met, in words. As elsewhere, one seed has no verdict, and the whole interval decides.
 fn verdict(gain: Option<Gain>) -> &'static str {
     let Some(gain) = gain else { return "not measured" };
-    match gain.ends {
+    match gain.interval {
         None => "one seed",
         Some((low, _)) if low >= AIM => "met",
         Some((low, _)) if low > 0.0 => "better, by less",
@@ -131,13 +132,13 @@ fn reason(measured: &[Measured], row: PlannedClaim) -> String {
 
 /// A gain in words, with the ends of its interval: negative ones are more.
 fn less(gain: Option<Gain>) -> String {
-    let Some(Gain { typical, ends }) = gain else { return "–".to_owned() };
+    let Some(Gain { typical, interval }) = gain else { return "–".to_owned() };
     let text = match typical >= 0.0 {
         true => format!("{:.1} % less", typical * 100.0),
         false => format!("{:.1} % more", -typical * 100.0),
     };
     let of = |end: f64| if typical >= 0.0 { end * 100.0 } else { -end * 100.0 };
-    match ends {
+    match interval {
         None => text,
         Some((low, high)) if typical >= 0.0 => format!("{text} [{:.1}, {:.1}]", of(low), of(high)),
         Some((low, high)) => format!("{text} [{:.1}, {:.1}]", of(high), of(low)),
@@ -153,8 +154,8 @@ fn figure(row: PlannedClaim, value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn gain(typical: f64, ends: Option<(f64, f64)>) -> Option<Gain> {
-        Some(Gain { typical, ends })
+    fn gain(typical: f64, interval: Option<(f64, f64)>) -> Option<Gain> {
+        Some(Gain { typical, interval })
     }
 
     #[test]
