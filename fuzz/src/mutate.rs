@@ -1,11 +1,14 @@
 //! A fuzzer for where there is no libFuzzer: changed files of a target's corpus, without knowledge of the code that they reach.
 //!
-//! As a test it runs a few hundred inputs of a fixed seed. `make fuzz-short` runs each target for some seconds, from a new seed,
-//! and prints how many inputs it checked. The variables:
+//! As a test it runs a few hundred inputs of a fixed seed. `fuzz/short.sh` runs each target for some seconds, from a new seed,
+//! in a process of its own, and prints how many inputs it checked. The variables:
+//! - `STRIPEWISE_FUZZ_LIST`: nothing runs, and the names of the targets are appended to this file;
+//! - `STRIPEWISE_FUZZ_TARGET`: only this target runs;
 //! - `STRIPEWISE_FUZZ_SECONDS`: how long each target runs;
 //! - `STRIPEWISE_FUZZ_SEED`: the seed, to run the same inputs again;
 //! - `STRIPEWISE_FUZZ_COUNTS`: the file that a line for each target is appended to.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -41,12 +44,18 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Runs targets on all processors. `corpus` has a folder for each.
+/// Runs targets on all processors, or the one that the variables ask for. `corpus` has a folder for each.
 ///
 /// # Panics
 /// At the first input for which a property does not hold; the input is in a file whose name is printed.
 pub fn run(corpus: &Path, targets: &[Target<'_>]) {
-    let next = Mutex::new(targets.iter());
+    if let Some(list) = std::env::var_os("STRIPEWISE_FUZZ_LIST") {
+        targets.iter().for_each(|target| append(&list, &format!("{}\n", target.name)));
+        return;
+    }
+    let only = std::env::var("STRIPEWISE_FUZZ_TARGET").ok();
+    let is_asked = |target: &&Target<'_>| only.as_deref().is_none_or(|only| only == target.name);
+    let next = Mutex::new(targets.iter().filter(is_asked));
     let work = || {
         loop {
             let target = next.lock().expect("no thread panics while it takes a target").next();
@@ -100,9 +109,14 @@ fn one(corpus: &Path, target: &Target<'_>) {
     );
     print!("{line}");
     if let Some(counts) = std::env::var_os("STRIPEWISE_FUZZ_COUNTS") {
-        let file = File::options().create(true).append(true).open(counts);
-        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the counts can be written");
+        append(&counts, &line);
     }
+}
+
+fn append(path: &OsStr, line: &str) {
+    let file = File::options().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(line.as_bytes()))
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
 fn files(folder: &Path) -> Vec<Vec<u8>> {

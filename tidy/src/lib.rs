@@ -1,7 +1,7 @@
 //! The rules of the source tree that no compiler checks: layers, sizes, cited sources, consistent documents.
 //!
 //! Every rule is a function from the text of a file to complaints, so each is tested on a bad sample next to it;
-//! `tests/tree.rs` applies all of them to the tree. To change a rule, change it here and in `STYLE.md`.
+//! `tests/it/tree.rs` applies all of them to the tree. To change a rule, change it here and in `STYLE.md`.
 
 #![forbid(unsafe_code)]
 

@@ -22,6 +22,12 @@ const USED: u64 = 0x100;
 /// # Panics
 /// When a property does not hold.
 pub fn check(bytes: &[u8]) {
+    serve(bytes);
+}
+
+/// Checks the same. Returns what the guest asked for, by the names of the standard.
+fn serve(bytes: &[u8]) -> Vec<&'static str> {
+    let mut asked = Vec::new();
     let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), MEMORY_BYTES)]).expect("memory");
     for at in (0..MEMORY_BYTES).step_by(bytes.len().max(1)).take_while(|_| !bytes.is_empty()) {
         let part = &bytes[..bytes.len().min(MEMORY_BYTES - at)];
@@ -45,18 +51,22 @@ pub fn check(bytes: &[u8]) {
         let judged = taken.looked_up.and_then(|()| chain.judge(&memory, &disk, false, &mut buffers));
         let mut written = 0;
         let status = match judged {
-            Ok(Wish::Request(request)) => match inside(&request, &disk) {
-                Some(data) => chain.answer(&memory, &data).map_or_else(
-                    |status| status,
-                    |bytes| {
-                        written = bytes;
-                        Status::Done
-                    },
-                ),
-                None => Status::Done,
-            },
+            Ok(Wish::Request(request)) => {
+                asked.push(name(&request));
+                match inside(&request, &disk) {
+                    Some(data) => chain.answer(&memory, &data).map_or_else(
+                        |status| status,
+                        |bytes| {
+                            written = bytes;
+                            Status::Done
+                        },
+                    ),
+                    None => Status::Done,
+                }
+            }
             Ok(Wish::Serial) => match chain.answer(&memory, &disk.serial()) {
                 Ok(bytes) => {
+                    asked.push("id");
                     written = bytes;
                     Status::Done
                 }
@@ -70,6 +80,17 @@ pub fn check(bytes: &[u8]) {
         }
     }
     let _ = queue.tell(0, &memory);
+    asked
+}
+
+fn name(request: &Request) -> &'static str {
+    match request {
+        Request::Read { .. } => "in",
+        Request::Write { .. } => "out",
+        Request::Flush => "flush",
+        Request::Trim { .. } => "discard",
+        Request::Zero { .. } => "write zeroes",
+    }
 }
 
 /// Checks that a request lies inside the disk. Returns the data of a read.
@@ -91,5 +112,28 @@ fn inside(request: &Request, disk: &Disk) -> Option<Vec<u8>> {
             None
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_corpus_asks_for_everything_that_a_disk_does() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/virtqueue");
+        let mut asked = BTreeSet::new();
+        for file in fs::read_dir(folder).expect("the corpus") {
+            let path = file.expect("an entry").path();
+            let now = serve(&fs::read(&path).expect("a file of the corpus"));
+            println!("{}: {now:?}", path.display());
+            asked.extend(now);
+        }
+        let all = ["discard", "flush", "id", "in", "out", "write zeroes"];
+        assert!(asked.iter().eq(&all), "{asked:?}");
     }
 }
