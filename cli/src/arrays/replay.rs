@@ -65,8 +65,9 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     if let Some(scheme) = &args.scheme {
         replay.use_scheme(scheme_named(scheme, context)?);
     }
+    let unfinished = replay.unfinished();
     let told = replay.run()?;
-    describe(&told, context)?;
+    describe(&told, unfinished.as_deref(), context)?;
     match &told.difference {
         None => Ok(writeln!(context.out, "the same operations in the same order")?),
         Some(difference) => Err(Failure::failed(format!("the run went another way at {difference}"))),
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
 }
 
 /// Reports the replay.
-fn describe(told: &Replayed, context: &mut Context<'_>) -> std::io::Result<()> {
+fn describe(told: &Replayed, unfinished: Option<&str>, context: &mut Context<'_>) -> std::io::Result<()> {
     let Replayed { requests, failed_requests, operations, failed_operations, .. } = *told;
     let out = &mut *context.out;
     let seconds = |ns: u64| ns as f64 / 1e9;
@@ -90,7 +91,8 @@ fn describe(told: &Replayed, context: &mut Context<'_>) -> std::io::Result<()> {
         writeln!(out, "member {member} left after {:.3} s", seconds(at))?;
     }
     if told.is_cut {
-        writeln!(out, "the transcript ends before the run did: its server was killed, or serves still")?;
+        let why = unfinished.unwrap_or("its server was killed");
+        writeln!(out, "the transcript ends before the run did: {why}")?;
     }
     Ok(())
 }

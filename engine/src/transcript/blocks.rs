@@ -51,12 +51,19 @@ impl<W: Write> Blocks<W> {
     }
 }
 
+/// Why a transcript without a head cannot be replayed.
+pub(super) const UNFINISHED: &str =
+    "it ends before it says which array it is of: its server was killed early, or had no room";
+
 /// Why no value can be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Broken {
     /// The file is something else.
     #[error("it is no transcript of this version; `stripewise serve --transcript FILE` writes one")]
     Magic,
+    /// The file ends within its first line.
+    #[error("{UNFINISHED}")]
+    Short,
     /// A block differs from the one that was written.
     #[error("the block at byte {at} is damaged; what is before it can be replayed if the file is cut there")]
     Block {
@@ -88,9 +95,12 @@ impl<R: Read> Values<R> {
     /// Begins reading.
     pub(super) fn new(mut from: R) -> Result<Self, Broken> {
         let mut magic = [0; MAGIC.len()];
-        let is_full = fill(&mut from, &mut magic)? == magic.len();
-        let nth = MAGICS.iter().position(|known| is_full && *known == magic);
-        let format = nth.ok_or(Broken::Magic)? as u8 + 1;
+        let got = fill(&mut from, &mut magic)?;
+        let nth = MAGICS.iter().position(|known| known.starts_with(&magic[..got])).ok_or(Broken::Magic)?;
+        if got < magic.len() {
+            return Err(Broken::Short);
+        }
+        let format = nth as u8 + 1;
         let next = MAGIC.len() as u64;
         Ok(Self { from, at: next, next, block: Vec::new(), used: 0, is_cut: false, format })
     }
@@ -191,6 +201,10 @@ mod tests {
         bytes[at] ^= 1;
         assert!(matches!(read(&bytes), Err(Broken::Block { at: 24 })), "{:?}", read(&bytes).map(|_| ()));
         assert!(matches!(read(b"something else, and longer than that"), Err(Broken::Magic)));
+        for length in [0, 1, MAGIC.len() - 1] {
+            assert!(matches!(read(&MAGIC[..length]), Err(Broken::Short)), "{length}");
+        }
+        assert!(matches!(read(b"stripewise scheme"), Err(Broken::Magic)));
         let mut huge = MAGIC.to_vec();
         huge.extend([0xff; 64]);
         assert!(matches!(read(&huge), Err(Broken::Block { at: 24 })));

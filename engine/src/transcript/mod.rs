@@ -12,15 +12,18 @@
 //! because it is older or was damaged. The pages that the assembly read are recorded too.
 
 mod blocks;
+mod difference;
 mod event;
 mod head;
 mod replay;
 mod scribe;
 mod versions;
+mod writer;
 
+pub use difference::Difference;
 pub use event::{Came, Event};
 pub use head::{Head, ReplayError};
-pub use replay::{Difference, Replay, Replayed};
+pub use replay::{Replay, Replayed};
 pub use scribe::Scribe;
 pub(crate) use scribe::WatchedMedia;
 

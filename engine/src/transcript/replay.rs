@@ -14,10 +14,12 @@ use stripewise_array::{
 };
 use stripewise_base::Nanos;
 
-use super::blocks::{Broken, Values};
+use super::blocks::{Broken, UNFINISHED, Values};
+use super::difference::Difference;
 use super::event::{Event, InWords};
 use super::head::{Head, ReplayError};
 use super::versions::Versions;
+use super::writer;
 use crate::backend::{Pages, Payload};
 use crate::engine::with_own_times;
 
@@ -34,6 +36,7 @@ pub struct Replay {
     head: Head,
     scheme: Scheme,
     values: Values<Input>,
+    writer: Option<String>,
 }
 
 /// The source of the bytes.
@@ -48,28 +51,6 @@ impl fmt::Debug for Input {
 impl Read for Input {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.read(into)
-    }
-}
-
-/// The first point where the controller acted differently than in the transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// The number of the event, from 0 on.
-    pub event: u64,
-    /// The time: nanoseconds since the array was assembled.
-    pub at_ns: Nanos,
-    /// The recorded answer. None if the transcript has no answer here.
-    pub recorded: Option<String>,
-    /// The answer of the replayed controller. None if there was none.
-    pub replayed: Option<String>,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.at_ns as f64 / 1e9;
-        writeln!(f, "event {}, after {seconds:.6} s:", self.event)?;
-        writeln!(f, "  recorded: {}", self.recorded.as_deref().unwrap_or("nothing more"))?;
-        write!(f, "  replayed: {}", self.replayed.as_deref().unwrap_or("nothing"))
     }
 }
 
@@ -100,11 +81,16 @@ impl Replay {
     /// Opens a transcript.
     ///
     /// # Errors
-    /// When the file cannot be read, is no transcript, or has a head that no engine writes.
+    /// When the file cannot be read, is no transcript, has a head that no engine writes, or no head because its server has not
+    /// written it yet.
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         let fail = |reason: String| ReplayError { path: path.into(), reason };
         let file = File::open(path).map_err(|error| fail(error.to_string()))?;
-        Self::of(path, BufReader::new(file))
+        let writer = writer::of(&file);
+        match (Self::of(path, BufReader::new(file)), &writer) {
+            (Err(error), Some(writer)) if error.reason == UNFINISHED => Err(fail(writer::remedy(writer))),
+            (replay, _) => Ok(Self { writer, ..replay? }),
+        }
     }
 
     /// Reads a transcript from `from`. Errors name it `path`.
@@ -115,10 +101,15 @@ impl Replay {
         let fail = |reason: String| ReplayError { path: path.into(), reason };
         let mut values = Values::new(Input(Box::new(from))).map_err(|error| fail(error.to_string()))?;
         let head: Option<Head> = values.next().map_err(|error| fail(error.to_string()))?;
-        let head = head.ok_or_else(|| fail("it ends before it says which array it is of".into()))?;
+        let head = head.ok_or_else(|| fail(UNFINISHED.into()))?;
         head.check().map_err(fail)?;
         let scheme = head.parse_scheme().map_err(|error| fail(error.to_string()))?;
-        Ok(Self { path: path.into(), head, scheme, values })
+        Ok(Self { path: path.into(), head, scheme, values, writer: None })
+    }
+
+    /// Says, if a server still writes the transcript, which process it is and what to do.
+    pub fn unfinished(&self) -> Option<String> {
+        self.writer.as_deref().map(writer::remedy)
     }
 
     /// The head, which describes the array.
@@ -141,7 +132,7 @@ impl Replay {
     /// # Errors
     /// When the transcript is damaged, or has an event that no engine records.
     pub fn run(self) -> Result<Replayed, ReplayError> {
-        let Self { path, head, scheme, values } = self;
+        let Self { path, head, scheme, values, writer: _ } = self;
         let mut script = Script::new(values);
         let played = play(&head, &scheme, &mut script);
         match (played.err(), script.broken) {

@@ -12,6 +12,7 @@ use super::blocks::Blocks;
 use super::event::{Came, Event};
 use super::head::Head;
 use super::versions::Versions;
+use super::writer;
 use crate::error::EngineError;
 use crate::files::create_private;
 
@@ -48,7 +49,10 @@ impl Scribe {
     /// # Errors
     /// When the file exists or cannot be created.
     pub fn create(path: &Path) -> Result<Self, EngineError> {
-        let made = create_private(path).and_then(|file| Blocks::new(BufWriter::new(file)));
+        let made = create_private(path).and_then(|file| {
+            writer::hold(&file);
+            Blocks::new(BufWriter::new(file))
+        });
         Ok(Self {
             path: path.into(),
             blocks: made.map_err(|error| EngineError::Transcript { path: path.into(), error })?,

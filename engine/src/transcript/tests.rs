@@ -282,6 +282,25 @@ fn a_transcript_is_its_users_alone() {
 }
 
 #[test]
+fn a_transcript_that_is_still_written_names_its_writer_and_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("transcript");
+    let scribe = Scribe::create(&path).unwrap();
+    let error = Replay::open(&path).unwrap_err().to_string();
+    assert!(error.contains(&format!("process {} (", std::process::id())), "{error}");
+    assert!(error.contains("still writes it") && error.contains("`stripewise stop NAME`"), "{error}");
+    drop(scribe);
+    let error = Replay::open(&path).unwrap_err().to_string();
+    assert!(error.contains("its server was killed early") && !error.contains("still writes"), "{error}");
+
+    let (path, engine) = recorded(LOG, &tempfile::tempdir_in(folder.path()).unwrap().keep());
+    assert!(Replay::open(&path).unwrap().unfinished().expect("it serves").contains("still writes it"));
+    engine.close().unwrap();
+    let replay = Replay::open(&path).unwrap();
+    assert!(replay.unfinished().is_none() && !replay.run().unwrap().is_cut);
+}
+
+#[test]
 fn a_transcript_of_an_engine_that_was_killed_replays_up_to_where_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let (transcript, engine) = recorded(LOG, folder.path());
