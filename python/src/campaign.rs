@@ -12,7 +12,7 @@ use stripewise_campaign::{
     self as campaign, Counts, Error, Next, Options, Outcome, StudyFile, StudyStore, Watch, Worker,
 };
 use stripewise_results::paired::Kind;
-use stripewise_results::summary::significant;
+use stripewise_results::summary::{Unit, significant};
 
 use crate::catalog::python;
 use crate::errors;
@@ -178,8 +178,8 @@ impl Plan {
             None => self.plan.file().replicate.figure.clone(),
         };
         let kind = Kind::of(&figure);
-        let rows = self.patiently(py, |plan, store| {
-            let mut rows = Vec::new();
+        let (mut rows, shown) = self.patiently(py, |plan, store| {
+            let (mut rows, mut all) = (Vec::new(), Vec::new());
             campaign::visit(
                 plan,
                 store,
@@ -207,19 +207,30 @@ impl Plan {
                             "difference": row.difference.map(|it| it.mean),
                             "difference_margin": row.difference.map(|it| it.margin),
                             "significant": row.difference.map(|it| it.is_significant),
-                            "shown": [
-                                significant(row.mean),
-                                row.margin.map_or("-".to_owned(), significant),
-                                row.effect(base, kind),
-                            ],
                         }));
+                        all.push((*row, row.effect(base, kind)));
                     }
                     Ok(())
                 },
             )?;
-            Ok(rows)
+            Ok((rows, all))
         })?;
-        python(py, &json!({ "figure": figure, "kind": kind.name(), "rows": rows }))
+        // As `stripewise study show` prints them.
+        let unit = Unit::of(shown.iter().map(|(row, _)| (figure.as_str(), row.mean)));
+        for (value, (row, effect)) in rows.iter_mut().zip(shown) {
+            let in_unit = |value: f64| significant(value / unit.size);
+            let margin = row.margin.map_or("-".to_owned(), in_unit);
+            value["shown"] = json!([in_unit(row.mean), margin, effect]);
+        }
+        let title = Unit::bare(&figure);
+        let found = json!({
+            "figure": figure,
+            "kind": kind.name(),
+            "title": title,
+            "unit": unit.name,
+            "rows": rows,
+        });
+        python(py, &found)
     }
 
     /// Keeps a text under a name in the store's folder of trials; gives the one that is there already.
@@ -348,6 +359,14 @@ impl Watch for Stop {
     fn go_on(&self) -> bool {
         !self.is_set()
     }
+}
+
+/// Values of one total as tables show them: the total's name for a head, the unit, which may be empty, and the numbers in it.
+#[pyfunction]
+pub(crate) fn in_unit(figure: &str, values: Vec<f64>) -> (String, &'static str, Vec<String>) {
+    let unit = Unit::of(values.iter().map(|value| (figure, *value)));
+    let shown = values.iter().map(|value| significant(value / unit.size));
+    (Unit::bare(figure).to_owned(), unit.name, shown.collect())
 }
 
 /// Makes the runs of a batch, commits them to the store of its study, and gives the reports for the coordinator. `name` is

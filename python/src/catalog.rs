@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
+use stripewise_base::text::visible;
 use stripewise_study::{self as study, Document, NamedPolicy, SchemeSpec, Setting, What};
 use stripewise_trace::format::format_names;
 use stripewise_trace::generate::catalog;
@@ -39,20 +40,26 @@ pub(crate) struct Scheme {
     pub(crate) document: Document,
     pub(crate) settings: Vec<Setting>,
     pub(crate) policy: Option<NamedPolicy>,
+    pub(crate) label: Option<String>,
     resolved: stripewise_array::Scheme,
 }
 
 #[pymethods]
 impl Scheme {
     #[new]
-    #[pyo3(signature = (name, settings, text=None, policy=None))]
+    #[pyo3(signature = (name, settings, text=None, policy=None, label=None))]
     fn new(
         py: Python<'_>,
         name: &str,
         settings: Vec<String>,
         text: Option<String>,
         policy: Option<(Py<PyAny>, String, String, Vec<String>)>,
+        label: Option<String>,
     ) -> PyResult<Self> {
+        if let Some(label) = &label {
+            let refuse = |reason| errors::setting(py, format!("label {}: {reason}", visible(label)));
+            study::check_label(label, name).map_err(refuse)?;
+        }
         let document = document(py, What::Scheme, name, text)?;
         let settings = self::settings(py, &settings)?;
         let mut resolved = study::scheme(&document, &settings).map_err(|error| errors::raised(py, error))?;
@@ -63,13 +70,19 @@ impl Scheme {
             resolved.name.clone_from(&policy.name);
             policy.policy.axes().into_iter().for_each(|axis| axis.leave_in(&mut resolved));
         }
-        Ok(Self { document, settings, policy, resolved })
+        Ok(Self { document, settings, policy, label, resolved })
     }
 
     /// The scheme's name.
     #[getter]
     fn name(&self) -> &str {
         &self.resolved.name
+    }
+
+    /// What results call it; None if it has no label.
+    #[getter]
+    fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// The settings that it was given, `KEY=VALUE` each.
@@ -93,6 +106,13 @@ impl Scheme {
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         python(py, &self.resolved)
     }
+}
+
+/// The label of `[LABEL=]NAME|FILE.toml[,KEY=VALUE]...`, if it has one, and the rest.
+#[pyfunction]
+pub(crate) fn split_label(py: Python<'_>, scheme: &str) -> PyResult<(Option<String>, String)> {
+    let (label, rest) = study::split_label(scheme).map_err(|error| errors::raised(py, error))?;
+    Ok((label.map(str::to_owned), rest.to_owned()))
 }
 
 /// The scheme of a policy in a file of Python, which is read and not run.

@@ -19,9 +19,27 @@ pub(crate) fn former_name(py: Python<'_>, former: &str, present: &str) -> PyResu
     PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyFutureWarning>(), &message, 1)
 }
 
+/// The options of the command that messages of studies name, and the arguments of `compare` that are the same.
+const ARGUMENTS: [(&str, &str); 3] =
+    [("--rows", "request_rows"), ("--sample-every", "sample_every"), ("--table-budget", "table_budget")];
+
+/// A message of the command in the words of Python: `(--table-budget 2GiB)` as `(table_budget='2GiB')`.
+fn in_python(mut message: String) -> String {
+    for (option, argument) in ARGUMENTS {
+        while let Some(at) = message.find(&format!("({option}")) {
+            let begin = at + 1;
+            let Some(end) = message[begin..].find(')').map(|length| begin + length) else { break };
+            let value = message[begin + option.len()..end].trim().to_owned();
+            let value = if value.is_empty() { value } else { format!("='{value}'") };
+            message.replace_range(begin..end, &format!("{argument}{value}"));
+        }
+    }
+    message
+}
+
 /// The exception for `error`.
 pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
-    let message = error.to_string();
+    let message = in_python(error.to_string());
     match error {
         Error::Stopped => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         Error::Within { scheme, source } => {

@@ -19,9 +19,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _stripewise {
     #[pymodule_export]
-    use crate::campaign::{Coordinator, Plan, study_work};
+    use crate::campaign::{Coordinator, Plan, in_unit, study_work};
     #[pymodule_export]
-    use crate::catalog::{Device, Scheme, devices, formats, generators, profile, profiles, schemes};
+    use crate::catalog::{
+        Device, Scheme, devices, formats, generators, profile, profiles, schemes, split_label,
+    };
     #[pymodule_export]
     use crate::patience::Stop;
     #[pymodule_export]
@@ -49,6 +51,7 @@ mod _stripewise {
         stripewise_campaign::load_policies_by(crate::catalog::policy_of_file);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("DEFAULT_SCHEMES", stripewise_study::DEFAULT_SCHEMES)?;
+        module.add("DEFAULT_TABLE_BUDGET", stripewise_study::DEFAULT_BUDGET.to_string())?;
         module.add("SOURCES", stripewise_sim::SOURCES)
     }
 }

@@ -25,7 +25,7 @@ impl Study {
     #[new]
     #[pyo3(signature = (
         *, workload, schemes, device, members, precondition, pacing, span, warmup, seed, seeds, settings, request_rows,
-        gc_rows, gc_slice, sample_every, out, force, stop
+        gc_rows, gc_slice, sample_every, table_budget, out, force, stop
     ))]
     #[expect(clippy::too_many_arguments, reason = "all are given by name, by one caller")]
     fn new(
@@ -45,6 +45,7 @@ impl Study {
         gc_rows: bool,
         gc_slice: &str,
         sample_every: &str,
+        table_budget: &str,
         out: std::path::PathBuf,
         force: bool,
         stop: &Stop,
@@ -54,7 +55,7 @@ impl Study {
             document: scheme.document.clone(),
             settings: scheme.settings.clone(),
             policy: scheme.policy.clone(),
-            label: None,
+            label: scheme.label.clone(),
         };
         let mut for_all = self::settings(py, &settings)?;
         // A setting of a device object belongs to the device, whichever section it is in.
@@ -67,6 +68,8 @@ impl Study {
             .map_err(|error| refuse(format!("sample_every: {error}")))?;
         let gc_slice = stripewise_base::units::parse_duration(gc_slice)
             .map_err(|error| refuse(format!("gc_slice: {error}")))?;
+        let budget = stripewise_base::units::parse_bytes(table_budget)
+            .map_err(|error| refuse(format!("table_budget: {error}")))?;
         let spec = StudySpec {
             workload: workload.spec.clone(),
             pacing: pacing.map(str::parse).transpose().map_err(refuse)?,
@@ -90,7 +93,7 @@ impl Study {
                 gc_slice: stripewise_base::units::Span(gc_slice),
                 sample_every: stripewise_base::units::Span(sample_every),
             },
-            budget: stripewise_study::DEFAULT_BUDGET,
+            budget: stripewise_base::units::Bytes(budget),
             out,
             remote: None,
             force,

@@ -10,12 +10,14 @@ import pyarrow
 
 __version__: str
 DEFAULT_SCHEMES: list[str]
+DEFAULT_TABLE_BUDGET: str
 SOURCES: str
 __all__ = [
     "ArraySegments",
     "ChunkWrite",
     "Coordinator",
     "DEFAULT_SCHEMES",
+    "DEFAULT_TABLE_BUDGET",
     "Device",
     "DeviceBlocks",
     "ParityUpdate",
@@ -36,6 +38,7 @@ __all__ = [
     "devices",
     "formats",
     "generators",
+    "in_unit",
     "labels",
     "mttdl_years",
     "no_total",
@@ -43,6 +46,7 @@ __all__ = [
     "profile",
     "profiles",
     "schemes",
+    "split_label",
     "study_work",
     "summary",
     "summary_html",
@@ -149,10 +153,15 @@ class Scheme:
         settings: list[str],
         text: str | None = None,
         policy: tuple[Any, str, str, list[str]] | None = None,
+        label: str | None = None,
     ) -> Scheme: ...
     @property
     def name(self) -> str:
         """The scheme's name."""
+
+    @property
+    def label(self) -> str | None:
+        """What results call it; None if it has no label."""
 
     @property
     def settings(self) -> list[str]:
@@ -612,6 +621,13 @@ def summary_html(runs: list[Run]) -> str:
 def no_total(name: str, known: list[str]) -> str:
     """The message for an unknown total, with the nearest of `known`."""
 
+def in_unit(figure: str, values: list[float]) -> tuple[str, str, list[str]]:
+    """Values of one total as tables show them: the total's name for a head, the unit, which may be empty, and the numbers in
+    it."""
+
+def split_label(scheme: str) -> tuple[str | None, str]:
+    """The label of `[LABEL=]NAME|FILE.toml[,KEY=VALUE]...`, if it has one, and the rest."""
+
 def unknown(what: str, name: str, known: list[str]) -> str:
     """The message for an unknown `name` of a thing called `what`, with the nearest of `known`."""
 
@@ -652,6 +668,7 @@ class Study:
         gc_rows: bool,
         gc_slice: str,
         sample_every: str,
+        table_budget: str,
         out: str | Path,
         force: bool,
         stop: Stop,

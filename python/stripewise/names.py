@@ -47,10 +47,11 @@ class Scheme:
             the name in results.
         text: the scheme as TOML.
         policy: a policy of your own instead of the scheme's, on the axes that it decides.
+        label: what tables, reports and results call it, in place of its name with its settings.
 
     Raises:
         SchemeError: an unknown name, with the nearest known one; an unknown key, with file and line.
-        SettingError: a setting that has no meaning.
+        SettingError: a setting that has no meaning; a label that misleads, as the name of another scheme does.
     """
 
     def __init__(
@@ -60,28 +61,33 @@ class Scheme:
         *,
         text: str | None = None,
         policy: Policy | None = None,
+        label: str | None = None,
     ) -> None:
         name = kinds.name_or_path("scheme", name, "baseline")
         kinds.text("text", text, 'name = "mine"', optional=True)
+        kinds.text("label", label, "mine", optional=True)
         if policy is not None and not isinstance(policy, Policy):
             raise SettingError(f"policy is {policy!r}; give an object of a class of policies, such as stripewise.UpdatePolicy")
         lines = typed(settings)
         given = None if policy is None else (policy, name_of(policy), identity(policy), axes_of(policy))
-        self._arguments = (name, dict(settings or {}), text, policy)
-        self._inner = _stripewise.Scheme(name, lines, text, given)
+        self._arguments = (name, dict(settings or {}), text, policy, label)
+        self._inner = _stripewise.Scheme(name, lines, text, given, label)
 
     @classmethod
     def of(cls, scheme: str | os.PathLike[str] | Policy | Scheme) -> Scheme:
-        """What is meant by a name, a file, a name with settings behind commas (`baseline,update.tie=rcw`) or a
-        policy."""
+        """What is meant by a name, a file, a name with settings behind commas (`baseline,update.tie=rcw`), each with a
+        label before it or none (`mine=baseline,update.tie=rcw`), or a policy."""
         if isinstance(scheme, Scheme):
             return scheme
         policy = scheme if isinstance(scheme, Policy) else None
         if isinstance(scheme, type) and issubclass(scheme, Policy):
             raise SettingError(f"{scheme.__name__} is a class; give an object of it, {scheme.__name__}()")
         name = kinds.name_or_path("scheme", scheme if policy is None else policy.scheme, "baseline")
-        if "," not in name or Path(name).is_file():
+        if Path(name).is_file():
             return cls(name, policy=policy)
+        label, name = _stripewise.split_label(name)
+        if "," not in name:
+            return cls(name, policy=policy, label=label)
         name, *settings = name.split(",")
         given = {}
         for setting in settings:
@@ -89,7 +95,7 @@ class Scheme:
             if not equals:
                 raise SettingError(f"setting {setting}: expected KEY=VALUE, as in update.tie=rcw")
             given[key.strip()] = value.strip()
-        return cls(name, given, policy=policy)
+        return cls(name, given, policy=policy, label=label)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _scheme, self._arguments
@@ -98,6 +104,11 @@ class Scheme:
     def name(self) -> str:
         """The scheme's name, without its settings."""
         return self._inner.name
+
+    @property
+    def label(self) -> str | None:
+        """What results call it; None if it has no label."""
+        return self._inner.label
 
     @property
     def settings(self) -> list[str]:
@@ -118,11 +129,14 @@ class Scheme:
         return self._inner.to_dict()
 
     def __repr__(self) -> str:
-        return f"<stripewise.Scheme {','.join([self.name, *self.settings])}>"
+        label = f"{self.label}=" if self.label else ""
+        return f"<stripewise.Scheme {label}{','.join([self.name, *self.settings])}>"
 
 
-def _scheme(name: str, settings: Settings, text: str | None, policy: Policy | None) -> Scheme:
-    return Scheme(name, settings, text=text, policy=policy)
+def _scheme(
+    name: str, settings: Settings, text: str | None, policy: Policy | None, label: str | None = None
+) -> Scheme:
+    return Scheme(name, settings, text=text, policy=policy, label=label)
 
 
 class Device:

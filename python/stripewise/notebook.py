@@ -42,7 +42,8 @@ def workload(shown: Workload) -> str:
 
 class Intervals:
     """The results of a study with their intervals: a row for each point and scheme. `print` shows the table of
-    `stripewise study show`, a notebook an HTML table.
+    `stripewise study show`, with the unit in the heads and a star at each significant effect; a notebook shows the same as
+    HTML. `rows` has the values as they are in the tables, times in nanoseconds.
 
     Attributes:
         figure: the name of the total.
@@ -56,6 +57,8 @@ class Intervals:
     def __init__(self, found: dict[str, Any]) -> None:
         self.figure: str = found["figure"]
         self.kind: str = found["kind"]
+        self._title: str = found["title"]
+        self._unit: str = found["unit"]
         self.rows: list[dict[str, Any]] = []
         self._shown: list[list[str]] = []
         for row in found["rows"]:
@@ -85,7 +88,8 @@ class Intervals:
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         names = self.varying()
-        heads = [*names, "scheme", "seeds", "end", "mean", "±", "typical_%"]
+        unit = f" {self._unit}" if self._unit else ""
+        heads = [*names, "scheme", "seeds", "end", f"mean{unit}", f"±{unit}", "typical %"]
         axes = [[row["axes"][name] for name in names] for row in self.rows]
         return heads, [[*of, *shown] for of, shown in zip(axes, self._shown, strict=True)]
 
@@ -94,15 +98,22 @@ class Intervals:
 
     def __str__(self) -> str:
         heads, rows = self._cells()
+        heads = [head.replace("_", " ").upper() for head in heads]
         widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [heads, *rows]]
-        return "\n".join([self.figure, *lines])
+        # The number of seeds stands to the right, as numbers do.
+        number = heads.index("SEEDS")
+        lines = []
+        for row in [heads, *rows]:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            cells[number] = row[number].rjust(widths[number])
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join([self._title, *lines])
 
     def __repr__(self) -> str:
         return f"<stripewise.Intervals of {self.figure}, {len(self.rows)} rows>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(self.figure)}</p>" + grid(*self._cells())
+        return f"<p>{html.escape(self._title)}</p>" + grid(*self._cells())
 
 
 def _ends(middle: float | None, margin: float | None) -> tuple[float | None, float | None]:

@@ -23,6 +23,9 @@ AnyScheme: TypeAlias = str | os.PathLike[str] | Scheme | Policy
 DEFAULT_SCHEMES = tuple(_stripewise.DEFAULT_SCHEMES)
 """The default schemes, the same as the command's."""
 
+DEFAULT_TABLE_BUDGET = _stripewise.DEFAULT_TABLE_BUDGET
+"""The most that rows of requests and the like take on disk: the command's too."""
+
 DEFAULT_WORKLOAD = ("paper000/hm_0", 1_000_000)
 """The profile and the number of its requests that are replayed when nothing else is asked for: the command's too."""
 
@@ -44,6 +47,7 @@ def compare(
     gc_rows: bool = False,
     gc_slice: str = "100us",
     sample_every: str = "0ns",
+    table_budget: str = DEFAULT_TABLE_BUDGET,
     out: str | os.PathLike[str] = "stripewise-results",
     force: bool = False,
     threads: int | None = None,
@@ -57,9 +61,9 @@ def compare(
     nothing behind.
 
     Args:
-        schemes: what to compare: names of presets, files, names with settings (`baseline,update.tie=rcw`), `Scheme`
-            objects, or policies of your own. By default those of the command: paper 000's Baseline, BPU and
-            Adaptive, and the scheme `stripewise`.
+        schemes: what to compare: names of presets, files, names with settings (`baseline,update.tie=rcw`), each with a
+            label before it or none (`mine=baseline,update.tie=rcw`), `Scheme` objects, or policies of your own. By default
+            those of the command: paper 000's Baseline, BPU and Adaptive, and the scheme `stripewise`.
         workload: what is replayed: from `open_trace` or `workload`, or what `workload` takes; by default the first
             1,000,000 requests of paper 000's hm_0.
         device: a preset's name, a file, or a `Device`.
@@ -83,6 +87,9 @@ def compare(
             `gc_slices`); `0ns` for none.
         sample_every: the interval of simulated time at which a row of each member's state is kept, as in `10ms`
             (table `samples`).
+        table_budget: the most that rows of requests, updates, collections and samples may take on disk, of all runs
+            together: `4GiB`. What would take more is refused before it runs, where that is known then; otherwise the run
+            ends when it takes more.
         out: the directory of results.
         force: compute existing runs again and compare the results.
         threads: how many runs to make at a time; by default one a processor.
@@ -119,6 +126,7 @@ def compare(
         gc_rows=gc_rows,
         gc_slice=gc_slice,
         sample_every=sample_every,
+        table_budget=table_budget,
         out=out,
         force=force,
     )
@@ -300,6 +308,7 @@ _TEXTS = {
     "span": "4GiB",
     "gc_slice": "100us",
     "sample_every": "10ms",
+    "table_budget": "4GiB",
 }
 """Arguments that are texts, with an example of each."""
 

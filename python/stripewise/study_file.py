@@ -114,8 +114,9 @@ class Study:
         return found
 
     def show(self, figure: str | None = None) -> Intervals:
-        """What `stripewise study show` prints, as the last line of a notebook's cell or for `print`: the same as
-        `intervals`."""
+        """The table that `stripewise study show` prints, as the last line of a notebook's cell or for `print`: means with
+        their intervals in one unit, typical ratios, and a star where a ratio's interval excludes 1. The same object as
+        `intervals` gives."""
         return self.intervals(figure)
 
     def plot(self, figure: str | None = None, *, x: str | None = None) -> altair.LayerChart | altair.FacetChart:

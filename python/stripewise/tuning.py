@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _toml
+from . import _stripewise, _toml
 from .driving import Engine, Reporter, drive, shown_counts
 from .errors import RunError, SettingError
 
@@ -92,10 +92,13 @@ class Search:
         best = self.best
         title = "best" if len(self.goals) == 1 else f"best      {len(best)} that no other one beats in every goal"
         lines.append(title)
-        for trial in best:
-            values = ", ".join(
-                f"{goal.figure} {value:,.6g}" for goal, value in zip(self._goals, trial.values or [], strict=True)
-            )
+        # A column of values for each goal, in one unit.
+        columns = []
+        for at, goal in enumerate(self._goals):
+            name, unit, shown = _stripewise.in_unit(goal.figure, [trial.values[at] for trial in best if trial.values])
+            columns.append([f"{name} {value} {unit}".rstrip() for value in shown])
+        for trial, cells in zip(best, zip(*columns, strict=True), strict=True):
+            values = ", ".join(cells)
             settings = " ".join(f"{key}={_plain(value)}" for key, value in trial.settings.items())
             lines.append(f"  {trial.number:>5}  {values}  {settings}")
         return "\n".join(lines)

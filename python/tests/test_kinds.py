@@ -1,10 +1,12 @@
 """Arguments of the wrong kind: every public function refuses them with an error of the package that says what to give."""
 
 import inspect
+import subprocess
 
 import pytest
 import stripewise
 from stripewise import plots
+from test_runs import command
 
 WRONG = [None, True, 4, -1, 2.5, float("nan"), "", "no such thing", "1k", b"bytes", [], ["x"], {}, {"a": 1}, object(), 10**30]
 
@@ -46,6 +48,7 @@ def calls(things):
         "gc_rows": False,
         "gc_slice": "100us",
         "sample_every": "0ns",
+        "table_budget": "1GiB",
         "out": folder / "wrong",
         "force": False,
         "threads": 1,
@@ -57,7 +60,7 @@ def calls(things):
     yield stripewise.sweep, {"points": [{"scheme": "baseline"}], **{key: common[key] for key in common if key != "threads"}}
     yield stripewise.workload, {"what": "uniform:requests=5", "requests": 5, "fold": "modulo"}
     yield stripewise.open_trace, {"path": folder / "none.csv", "format": "msr", "skip_bad": 0, "requests": 5, "fold": "modulo"}
-    yield stripewise.Scheme, {"name": "baseline", "settings": {}, "text": None, "policy": None}
+    yield stripewise.Scheme, {"name": "baseline", "settings": {}, "text": None, "policy": None, "label": None}
     yield stripewise.Device, {"name": "ssdsim-5+1", "settings": {}, "text": None}
     yield stripewise.profile, {"name": "paper000/hm_0"}
     yield stripewise.open_run, {"path": run.path, "scheme": "baseline"}
@@ -171,8 +174,12 @@ def test_the_intervals_of_a_study_are_those_of_its_runs(things):
     of_first = frame.filter((frame["axis.pacing"] == "closed:1") & (frame["scheme"] == "baseline"))["response_mean_ns"]
     assert found.rows[0]["mean"] == pytest.approx(of_first.mean())
     assert found.rows[0]["mean_low"] < found.rows[0]["mean"] < found.rows[0]["mean_high"]
-    assert str(study.show("response_mean_ns")).startswith("response_mean_ns\npacing")
+    assert str(study.show("response_mean_ns")).startswith("response_mean\nPACING")
     assert "<table>" in study.show()._repr_html_()
     drawn = study.plot("response_mean_ns").to_dict()
     assert len(drawn["layer"]) == 2 and len(drawn["layer"][0].get("data", drawn.get("data"))["values"]) == 4
+    for figure in ("response_mean_ns", "programs_per_host_page", "map_bytes"):
+        line = [command(), "study", "show", things["folder"] / "study.toml", "--store", things["folder"] / "store"]
+        printed = subprocess.run([*line, "--figure", figure], check=True, capture_output=True, text=True).stdout
+        assert str(study.show(figure)).splitlines() == printed.splitlines()
     assert found.to_polars()["axis.pacing"].to_list() == ["closed:1", "closed:1", "closed:4", "closed:4"]

@@ -32,6 +32,56 @@ def test_schemes_are_compared_and_found_the_second_time(study):
         made["bpu"]
 
 
+def test_a_label_is_what_results_call_a_scheme(study):
+    mine = stripewise.Scheme("baseline", {"update.tie": "rcw"}, label="mine")
+    made = stripewise.compare([mine, "other one=always-rcw,geometry.chunk=16KiB", "raid0"], WORKLOAD, **study)
+    assert made.schemes == ["mine", "other one", "raid0"]
+    assert " other one " in str(made) and "geometry" not in str(made)
+    assert (mine.name, mine.label, repr(mine)) == ("baseline", "mine", "<stripewise.Scheme mine=baseline,update.tie=rcw>")
+    assert pickle.loads(pickle.dumps(mine)).label == "mine"
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        again = stripewise.compare([mine], WORKLOAD, executor=pool, **study)
+    assert (again.schemes, again[0].computed) == (["mine"], False)
+
+
+@pytest.mark.parametrize(
+    "label, reason",
+    [
+        ("", "the label is empty"),
+        (" a", "begins or ends with a space"),
+        ("bpu", "`bpu` is the name of another scheme"),
+        ("x" * 41, "more than 40 characters"),
+        ("a,b", "the label has a `,`"),
+        ("a=b", "the label has a `=`"),
+    ],
+)
+def test_labels_that_mislead_are_refused_in_the_words_of_the_command(label, reason):
+    with pytest.raises(stripewise.SettingError, match=reason):
+        stripewise.Scheme("raid0", label=label)
+    if "," not in label and "=" not in label:
+        with pytest.raises(stripewise.SettingError, match=reason):
+            stripewise.Scheme.of(f"{label}=raid0")
+
+
+def test_two_schemes_of_one_label_are_refused(study):
+    with pytest.raises(stripewise.SettingError, match="two schemes are called `a`"):
+        stripewise.compare(["a=raid0", "a=baseline"], WORKLOAD, **study)
+
+
+def test_rows_beyond_the_budget_are_refused_before_they_are_made(study):
+    workload = stripewise.workload("uniform:write=1,size=8KiB,span=64MiB", requests=400)
+    with pytest.raises(stripewise.SettingError, match="rows of 400 requests .* more than the budget of 1KiB") as caught:
+        stripewise.run("baseline", workload, request_rows=True, table_budget="1KiB", **study)
+    assert "table_budget='16KiB'" in str(caught.value) and "--" not in str(caught.value)
+    assert not study["out"].exists() or not any(study["out"].iterdir())
+    run = stripewise.run("baseline", workload, request_rows=True, table_budget="16KiB", **study)
+    assert len(run.table("requests").to_polars()) == 400
+    for wrong in ("1 quux", "", 5):
+        with pytest.raises(stripewise.SettingError, match="table_budget"):
+            stripewise.run("baseline", workload, table_budget=wrong, **study)
+    assert inspect.signature(stripewise.compare).parameters["table_budget"].default == "1GiB"
+
+
 def test_a_report_is_one_html_file(study, tmp_path):
     runs = stripewise.compare(["baseline", "raid0"], WORKLOAD, **study)
     path = runs.to_html(tmp_path / "report.html")

@@ -116,7 +116,11 @@ def test_several_goals_give_a_pareto_front(file, tmp_path):
             assert not beaten
         else:
             assert beaten or any(values[other] == [read, write] for other in front)
-    assert "that no other one beats" in str(found)
+    text = str(found)
+    assert "that no other one beats" in text
+    units = {line.split(",")[0].split()[-1] for line in text.splitlines() if " read_mean " in line}
+    assert len(units) == 1 and units <= {"ns", "us", "ms", "s"}, text
+    assert text.count(" write_mean ") == len(front) and "_ns" not in text
 
 
 def test_halving_gives_the_longest_runs_to_the_best_third(file, tmp_path):

@@ -20,27 +20,38 @@ pub fn split_label(argument: &str) -> Result<(Option<&str>, &str), Error> {
     if Path::new(named).is_file() {
         return Ok((None, argument));
     }
-    let refuse = |reason: String| {
+    check_label(label, scheme).map_err(|reason| {
         let shown = stripewise_base::text::visible(argument);
-        Err(Error::spec(format!(
+        Error::spec(format!(
             "scheme {shown}: {reason}; a label stands before the scheme, as in mine={scheme}"
-        )))
-    };
+        ))
+    })?;
+    Ok((Some(label), &argument[label.len() + 1..]))
+}
+
+/// Whether `label` may be that of `scheme`.
+///
+/// # Errors
+/// The reason why not, as [`split_label`].
+pub fn check_label(label: &str, scheme: &str) -> Result<(), String> {
     if label.trim().is_empty() {
-        return refuse("the label is empty".to_owned());
+        return Err("the label is empty".to_owned());
     }
     if label.trim() != label || !is_plain(label) {
-        return refuse(
-            "the label begins or ends with a space, or has characters that are not printed".to_owned(),
+        return Err(
+            "the label begins or ends with a space, or has characters that are not printed".to_owned()
         );
     }
     if label.chars().count() > LONGEST {
-        return refuse(format!("the label has more than {LONGEST} characters"));
+        return Err(format!("the label has more than {LONGEST} characters"));
     }
     if label != scheme && stripewise_array::PRESETS.iter().any(|(preset, _)| *preset == label) {
-        return refuse(format!("`{label}` is the name of another scheme"));
+        return Err(format!("`{label}` is the name of another scheme"));
     }
-    Ok((Some(label), &argument[label.len() + 1..]))
+    if let Some(letter) = label.chars().find(|letter| [',', '='].contains(letter)) {
+        return Err(format!("the label has a `{letter}`"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub use describe::{describe_device, describe_members};
 pub use digests::{cache_folder, trace_digest};
 pub use error::{Error, What};
 pub use job::smallest_bytes;
-pub use label::split_label;
+pub use label::{check_label, split_label};
 pub use named::Document;
 pub use observer::Observer;
 pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFailure};
