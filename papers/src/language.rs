@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::names::{Names, refuse};
 use crate::point::MeasuredPoint;
 use crate::text;
+use crate::times;
 use crate::verdict::{Verdict, judge, judge_map, judge_range};
 
 /// What stands where nothing was measured.
@@ -30,6 +31,8 @@ pub(crate) struct Language {
     text: String,
     macros: String,
     environment: Environment<'static>,
+    /// The same for the cells of tables, whose times have one unit.
+    of_cells: Environment<'static>,
 }
 
 impl std::fmt::Debug for Language {
@@ -48,7 +51,10 @@ impl Language {
         add_lists(&mut environment);
         add_shapes(&mut environment);
         add_verdicts(&mut environment);
-        Self { file: file.to_owned(), text: text.to_owned(), macros: macros.to_owned(), environment }
+        let mut of_cells = environment.clone();
+        of_cells.add_filter("time", |value: Value| shown(&value, times::pending));
+        let (file, text, macros) = (file.to_owned(), text.to_owned(), macros.to_owned());
+        Self { file, text, macros, environment, of_cells }
     }
 
     /// An error at a place of the file.
@@ -136,9 +142,26 @@ impl Language {
     /// # Errors
     /// As [`Self::expression`].
     pub(crate) fn lines(&self, text: &Text, names: &Value) -> Result<String, Error> {
-        let source = format!("{}{}", self.macros, &**text);
-        self.environment.render_str(&source, names.clone()).map_err(|error| self.failed(text, &error))
+        self.rendered(&self.environment, text, names)
     }
+
+    /// The text of a template for the rows of a table, whose times are [`times::pending`].
+    ///
+    /// # Errors
+    /// As [`Self::expression`].
+    pub(crate) fn rows(&self, text: &Text, names: &Value) -> Result<String, Error> {
+        self.rendered(&self.of_cells, text, names)
+    }
+
+    fn rendered(&self, environment: &Environment<'_>, text: &Text, names: &Value) -> Result<String, Error> {
+        let source = format!("{}{}", self.macros, &**text);
+        environment.render_str(&source, names.clone()).map_err(|error| self.failed(text, &error))
+    }
+}
+
+/// A number as a filter shows it.
+fn shown(value: &Value, show: impl Fn(f64) -> String) -> Result<String, Failure> {
+    Ok(number(value)?.map_or_else(|| NOTHING.to_owned(), show))
 }
 
 fn in_one_line(text: &str) -> String {
@@ -232,9 +255,6 @@ fn number(value: &Value) -> Result<Option<f64>, Failure> {
 }
 
 fn add_numbers(environment: &mut Environment<'static>) {
-    fn shown(value: &Value, show: impl Fn(f64) -> String) -> Result<String, Failure> {
-        Ok(number(value)?.map_or_else(|| NOTHING.to_owned(), show))
-    }
     environment.add_filter("fixed", |value: Value, digits: usize| shown(&value, |x| format!("{x:.digits$}")));
     environment
         .add_filter("signed", |value: Value, digits: usize| shown(&value, |x| format!("{x:+.digits$}")));

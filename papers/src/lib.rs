@@ -31,6 +31,7 @@ mod seeds;
 mod speed;
 mod tables;
 mod text;
+mod times;
 mod verdict;
 
 pub use break_even::BreakEven;

@@ -15,6 +15,7 @@ use crate::names::Names;
 use crate::paper::Paper;
 use crate::point::{Measured, More};
 use crate::text::{align, table};
+use crate::times;
 
 /// A table of an evaluation, or a section of text, with its title. It displays as Markdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,15 +74,15 @@ impl Paper {
         names.extend(each.map(|value| ("each".to_owned(), value)));
         let names = Names::value("name", names);
         let title = self.language.line(&spec.title, &names)?;
-        let body = self.language.lines(&spec.body, &names)?;
-        let lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
         let Some(head) = &spec.head else {
-            let rows = lines.map(|line| vec![line.to_owned()]).collect();
+            let body = self.language.lines(&spec.body, &names)?;
+            let rows = lines_of(&body).map(|line| vec![line.to_owned()]).collect();
             return Ok(Section { title, head: Vec::new(), rows, left: None });
         };
-        let head = cells(&self.language.line(head, &names)?);
+        let mut head = cells(&self.language.line(head, &names)?);
+        let body = self.language.rows(&spec.body, &names)?;
         let mut rows = Vec::new();
-        for line in lines {
+        for line in lines_of(&body) {
             let cells = cells(line);
             if cells.len() != head.len() {
                 let reason =
@@ -90,6 +91,7 @@ impl Paper {
             }
             rows.push(cells);
         }
+        times::show(&mut head, &mut rows);
         Ok(Section { title, head, rows, left: spec.left })
     }
 
@@ -138,6 +140,11 @@ impl Paper {
         };
         fields.iter().map(field).collect()
     }
+}
+
+/// The lines of a text that are not empty.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 /// The cells of a line, between bars.

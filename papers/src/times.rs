@@ -10,7 +10,8 @@ pub(crate) fn pending(ns: f64) -> String {
     format!("{MARK}{ns}{MARK}")
 }
 
-/// Shows the times of a table. A column of times alone has the unit in its head; beside other text or numbers a time has it itself.
+/// Shows the times of a table. A column of times alone has the unit in its head; beside other text or numbers a time has it
+/// itself.
 pub(crate) fn show(head: &mut [String], rows: &mut [Vec<String>]) {
     let unit = Unit::of_times(rows.iter().flatten().flat_map(|cell| times(cell)));
     for (at, head) in head.iter_mut().enumerate() {

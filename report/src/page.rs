@@ -18,7 +18,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The digest of the script, which alone may run in the page. A test computes it.
-const SCRIPT_DIGEST: &str = "sha256-LfNw8aeoWXTDluOeChqcDUNPZUnrv8vo9zvKirs/JP8=";
+const SCRIPT_DIGEST: &str = "sha256-9RqHA9jf4vG4x7V7Cg1LZrlnF9wIMn8wY5VTzfBayyk=";
 
 /// The largest number of runs whose table precedes the figures.
 const RUNS_FIRST: usize = 8;
@@ -176,7 +176,9 @@ fn section(figure: &Figure) -> String {
 /// The claims of a paper with their verdicts; empty in other reports.
 fn claims(set: &Set) -> String {
     let Some(claims) = set.claims() else { return String::new() };
-    let data = Data { head: claims.head.clone(), texts: claims.head.len(), rows: claims.rows.clone() };
+    let data = Data { head: claims.head.clone(), texts: claims.head.len(), rows: Vec::new() };
+    let cells = |row: &Vec<String>| row.iter().map(|cell| cell.as_str().into()).collect();
+    let data = Data { rows: claims.rows.iter().map(cells).collect(), ..data };
     format!(
         "<section id=\"claims\">\n<h2>Claims of the paper</h2>\n{}<p class=\"about\">{} The reasons are in \
          <code>tables.html</code> beside this file.</p>\n</section>\n",
@@ -232,14 +234,15 @@ fn scrolling(inside: &str) -> String {
 /// run's digest; elsewhere digests are links to it.
 fn table(data: &Data, anchors: bool, sortable: bool) -> String {
     let run = data.head.iter().position(|head| head == "run");
+    let (heads, rows) = data.shown();
     let class = if sortable { " class=\"sortable\"" } else { "" };
     let mut text = format!("<table{class}>\n<thead><tr>");
-    for (index, head) in data.head.iter().enumerate() {
+    for (index, head) in heads.iter().enumerate() {
         let class = if index < data.texts { "" } else { " class=\"number\"" };
         write!(text, "<th scope=\"col\"{class}>{}</th>", escape(head)).expect("a string takes all");
     }
     text += "</tr></thead>\n<tbody>\n";
-    for row in &data.rows {
+    for row in &rows {
         let id = run.filter(|_| anchors).map(|run| format!(" id=\"run-{}\"", escape(&row[run])));
         write!(text, "<tr{}>", id.unwrap_or_default()).expect("a string takes all");
         for (index, cell) in row.iter().enumerate() {

@@ -7,6 +7,8 @@
   const LETTER = 6.4;
   const LINE = 15;
   const BAR_MOST = 64;
+  // Few groups of bars gain nothing from a wide page: the most room of a group, and of a drawing with less.
+  const [GROUP_MOST, GROUPS_LEAST] = [400, 832];
   const LEAST_DRAG = 8;
   const all = (root, selector) => [...root.querySelectorAll(selector)];
   const charts = new Map();
@@ -237,7 +239,8 @@
 
     // Draws it for a width in pixels, so its texts keep their size.
     draw(width) {
-      this.width = this.x.kind === 'band' ? Math.max(width, this.baseWidth * 0.95) : Math.max(width, 240);
+      const most = Math.max(GROUPS_LEAST, GROUP_MOST * this.x.names.length);
+      this.width = this.x.kind === 'band' ? Math.max(Math.min(width, most), this.baseWidth * 0.95) : Math.max(width, 240);
       const [left, top, , bottom] = this.area;
       this.svg.setAttribute('viewBox', `0 0 ${this.width.toFixed(0)} ${this.height}`);
       this.svg.setAttribute('style', `width:${this.width.toFixed(0)}px;max-width:none`);

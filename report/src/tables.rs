@@ -1,7 +1,7 @@
 //! The tables of a report: its runs, their totals and their settings.
 
-use crate::chart::{figure, time};
-use crate::figures::Data;
+use crate::chart::figure;
+use crate::figures::{Cell, Data};
 use crate::run::LoadedRun;
 use crate::set::Set;
 use stripewise_results::Figures;
@@ -11,6 +11,8 @@ use stripewise_results::settings::{Settings, differing};
 #[derive(Clone, Copy)]
 enum As {
     Time,
+    /// The length of what was simulated.
+    Length,
     Number,
 }
 
@@ -37,7 +39,7 @@ const TOTALS: [(&str, &str, As); 22] = [
     ("pages buffered at the end", "drained_pages", As::Number),
     ("erases", "erase_blocks", As::Number),
     ("cv of blocked", "blocked_cv", As::Number),
-    ("simulated", "simulated_ns", As::Time),
+    ("simulated", "simulated_ns", As::Length),
 ];
 
 /// One row a scheme and workload, of means where there are several seeds.
@@ -50,17 +52,18 @@ pub(crate) fn totals(set: &Set) -> Data {
     data.head.extend(shown.iter().map(|(title, ..)| (*title).to_owned()));
     for run in &set.runs {
         let mut row = vec![
-            run.workload.clone(),
-            run.stripe.clone(),
-            run.scheme.clone(),
-            run.digest.clone(),
-            seeds(run),
-            run.acknowledges.unwrap_or("-").to_owned(),
+            Cell::from(run.workload.clone()),
+            run.stripe.clone().into(),
+            run.scheme.clone().into(),
+            run.digest.clone().into(),
+            seeds(run).into(),
+            run.acknowledges.unwrap_or("-").into(),
         ];
         row.extend(shown.iter().map(|(_, name, how)| match (run.total(name), how) {
-            (None, _) => "-".to_owned(),
-            (Some(ns), As::Time) => time(ns),
-            (Some(number), As::Number) => figure(number),
+            (None, _) => "-".into(),
+            (Some(ns), As::Time) => Cell::time(ns),
+            (Some(ns), As::Length) => Cell::Length(ns),
+            (Some(number), As::Number) => figure(number).into(),
         }));
         data.rows.push(row);
     }
@@ -96,8 +99,11 @@ pub(crate) fn all_totals(set: &Set) -> Data {
         None => "-".to_owned(),
     };
     let mut data = Data { texts: 1, ..Data::default() };
-    let row = |name: &str, cells: Vec<String>| std::iter::once(name.to_owned()).chain(cells).collect();
-    data.head = row("total", runs().map(|(_, digest, ..)| digest.to_owned()).collect());
+    let row = |name: &str, cells: Vec<String>| {
+        std::iter::once(name.to_owned()).chain(cells).map(Cell::from).collect::<Vec<_>>()
+    };
+    data.head =
+        std::iter::once("total").chain(runs().map(|(_, digest, ..)| digest)).map(str::to_owned).collect();
     data.rows.push(row("workload", runs().map(|(run, ..)| run.workload.clone()).collect()));
     data.rows.push(row("scheme", runs().map(|(run, ..)| run.scheme.clone()).collect()));
     data.rows.push(row("seed", runs().map(|(.., seed, _)| seed.to_owned()).collect()));
@@ -115,7 +121,7 @@ pub(crate) fn shared_settings(set: &Set) -> Data {
     data.head = ["setting", "value"].map(str::to_owned).into();
     for (name, value) in all.first().into_iter().flat_map(|settings| settings.iter()) {
         if !differ.contains(&name.as_str()) {
-            data.rows.push(vec![name.clone(), value.clone()]);
+            data.rows.push(vec![name.clone().into(), value.clone().into()]);
         }
     }
     data
@@ -152,7 +158,8 @@ pub(crate) fn differing_settings(set: &Set) -> Vec<(&'static str, Data)> {
         data.head.extend(columns.iter().map(|run| of(run).clone()));
         for name in decided {
             let value = |run: &&LoadedRun| run.settings.get(name).cloned().unwrap_or_else(|| "-".to_owned());
-            data.rows.push(std::iter::once(name.to_owned()).chain(columns.iter().map(value)).collect());
+            let cells = std::iter::once(name.to_owned()).chain(columns.iter().map(value));
+            data.rows.push(cells.map(Cell::from).collect());
         }
         if !data.rows.is_empty() {
             tables.push((what, data));

@@ -7,6 +7,7 @@ use stripewise_results::paired::Ratio;
 
 use crate::cautions;
 use crate::chart::{escape, figure, time};
+use crate::figures::{in_unit, unit_of};
 use crate::run::LoadedRun;
 use crate::set::{Change, Set, Sure};
 
@@ -280,7 +281,12 @@ fn table(place: &Place<'_>) -> String {
          answer\">\n<thead><tr><th scope=\"col\">scheme</th>",
         escape(&place.name)
     );
-    for (heading, _) in &measures {
+    let is_time = |total: &str| total.ends_with("_ns");
+    let times = measures.iter().filter(|(_, total)| is_time(total));
+    let unit =
+        unit_of(times.flat_map(|(_, total)| place.runs.iter().filter_map(|(_, run)| run.total(total))));
+    for (heading, total) in &measures {
+        let heading = if is_time(total) { in_unit(heading, unit) } else { (*heading).to_owned() };
         write!(text, "<th scope=\"col\" class=\"number\">{heading}</th>").expect("a string takes all");
     }
     text += "</tr></thead>\n<tbody>\n";
@@ -291,7 +297,7 @@ fn table(place: &Place<'_>) -> String {
         for ((_, total), changes) in measures.iter().zip(&all) {
             let value = run.total(total);
             let shown = match value {
-                Some(value) if total.ends_with("_ns") => time(value),
+                Some(value) if is_time(total) => figure(value / unit.size),
                 Some(value) => figure(value),
                 None => "-".to_owned(),
             };
@@ -459,11 +465,15 @@ fn overview(places: &[Place<'_>]) -> String {
         pairs.len(),
         joined(&told)
     );
-    text += "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"fastest schemes\">\n<table class=\"sortable \
-             answer\">\n<thead><tr><th scope=\"col\">workload</th><th scope=\"col\">fastest</th><th scope=\"col\" \
-             class=\"number\">mean response</th><th scope=\"col\">compared with</th><th scope=\"col\" \
-             class=\"number\">mean response</th><th scope=\"col\" class=\"number\">difference</th><th scope=\"col\">mostly \
-             by</th></tr></thead>\n<tbody>\n";
+    let unit = unit_of(pairs.iter().flat_map(|(_, pair)| [mean(pair.best.1), mean(pair.other.1)]));
+    let head = in_unit("mean response", unit);
+    text += &format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"fastest schemes\">\n<table class=\"sortable \
+         answer\">\n<thead><tr><th scope=\"col\">workload</th><th scope=\"col\">fastest</th><th scope=\"col\" \
+         class=\"number\">{head}</th><th scope=\"col\">compared with</th><th scope=\"col\" \
+         class=\"number\">{head}</th><th scope=\"col\" class=\"number\">difference</th><th scope=\"col\">mostly \
+         by</th></tr></thead>\n<tbody>\n"
+    );
     for (place, pair) in &pairs {
         let (ours, theirs) = (mean(pair.best.1), mean(pair.other.1));
         // The difference is that from the first scheme, whichever of the two that is.
@@ -477,9 +487,9 @@ fn overview(places: &[Place<'_>]) -> String {
              class=\"number\">{}</td><td>{most}</td></tr>",
             escape(&place.name),
             escape(pair.best.0),
-            time(ours),
+            figure(ours / unit.size),
             escape(pair.other.0),
-            time(theirs),
+            figure(theirs / unit.size),
             cell.trim_start_matches("<br>"),
         )
         .expect("a string takes all");
@@ -489,106 +499,4 @@ fn overview(places: &[Place<'_>]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Beside;
-    use stripewise_results::{Figure, Figures};
-
-    /// A run with these means of reads and writes in µs, half of each waiting.
-    fn run(workload: &str, scheme: &str, seed: u64, [read, write]: [u64; 2]) -> LoadedRun {
-        let count = |value: u64| Figure::Count(value * 1000);
-        let totals = [
-            ("requests", Figure::Count(100)),
-            ("read_requests", Figure::Count(50)),
-            ("write_requests", Figure::Count(50)),
-            (MEAN, count((read + write) / 2)),
-            ("read_mean_ns", count(read)),
-            ("write_mean_ns", count(write)),
-            ("read_wait_mean_ns", count(read / 2)),
-            ("write_wait_mean_ns", count(write / 2)),
-            ("read_bus_mean_ns", count(0)),
-            ("write_bus_mean_ns", count(0)),
-            ("read_cell_mean_ns", count(read / 2)),
-            ("write_cell_mean_ns", count(write / 2)),
-            ("pre_read_pages", Figure::Count(if scheme == "slow" { 1000 } else { 600 })),
-        ];
-        LoadedRun {
-            workload: workload.to_owned(),
-            scheme: scheme.to_owned(),
-            structure: "5+1".to_owned(),
-            settings: [("seed".to_owned(), seed.to_string())].into(),
-            totals: Figures::from_list(&totals).expect("distinct"),
-            acknowledges: Some(if scheme == "slow" { "members" } else { "memory" }),
-            ..LoadedRun::default()
-        }
-    }
-
-    fn told(runs: Vec<LoadedRun>) -> String {
-        section(&Set::new(runs, Beside::default()))
-    }
-
-    #[test]
-    fn the_answer_has_who_how_much_how_sure_and_why() {
-        let mut runs: Vec<LoadedRun> =
-            (0..5).map(|seed| run("w", "slow", seed, [100, 300 + 2 * seed])).collect();
-        runs.extend((0..5).map(|seed| run("w", "fast", seed, [100, 100 + 4 * (seed % 2)])));
-        let text = told(runs);
-        // Means of 202 and 100.8 µs.
-        let lower = "<strong>fast</strong> is fastest: a mean response time of 101 µs, typically 2.00 times lower than slow's \
-            202 µs (95 % interval: 1.97 to 2.04 times lower). <b class=\"badge yes\">significant</b>";
-        assert!(text.contains(lower), "{text}");
-        assert!(
-            text.contains("50.6 µs less in waiting of writes and 50.6 µs less in flash cells of writes"),
-            "{text}"
-        );
-        assert!(text.contains("fast has 40.0 % fewer pages pre-read."), "{text}");
-        assert!(text.contains("fast from memory, slow from members"), "{text}");
-        assert!(text.contains("better</b>"), "{text}");
-    }
-
-    #[test]
-    fn what_is_not_significant_is_not_called_better() {
-        let mut runs: Vec<LoadedRun> =
-            (0..4).map(|seed| run("w", "slow", seed, [100, 300 + 40 * seed])).collect();
-        runs.extend((0..4).map(|seed| run("w", "fast", seed, [100, 400 - 42 * seed])));
-        let text = told(runs);
-        assert!(
-            text.contains("<strong>fast</strong> is measured fastest")
-                && text.contains("not significant</b>"),
-            "{text}"
-        );
-        assert!(!text.contains("<b class=\"better\">") && !text.contains("<b class=\"worse\">"), "{text}");
-    }
-
-    #[test]
-    fn one_seed_gives_no_certainty_and_one_scheme_no_comparison() {
-        let pair = told(vec![run("w", "slow", 1, [100, 300]), run("w", "fast", 1, [100, 100])]);
-        assert!(
-            pair.contains("50.0 % lower") && pair.contains("one seed</b>: the difference may be chance"),
-            "{pair}"
-        );
-        let alone = told(vec![run("w", "slow", 1, [100, 300])]);
-        assert!(alone.contains("nothing to compare it with") && !alone.contains("<table"), "{alone}");
-        let first = told(vec![run("w", "fast", 1, [100, 100]), run("w", "slow", 1, [100, 300])]);
-        assert!(
-            first.contains("<strong>fast</strong>")
-                && first.contains("slow follows with 200 µs, which is 100 % higher"),
-            "{first}"
-        );
-    }
-
-    #[test]
-    fn many_workloads_are_a_table_and_names_are_text() {
-        let runs = (0..6).flat_map(|at| {
-            let name = format!("<w{at}>");
-            [run(&name, "slow", 1, [100, 300]), run(&name, "fast", 1, [100, 100])]
-        });
-        let text = told(runs.collect());
-        assert!(
-            text.contains("Of 6 workloads, the lowest mean response time has <strong>fast</strong> on 6"),
-            "{text}"
-        );
-        assert_eq!(text.matches("<tr><th scope=\"row\">&lt;w").count(), 6);
-        assert!(text.contains("waiting of writes") && !text.contains("<w"), "{text}");
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use stripewise_results::summary::{Unit, significant};
 use stripewise_trace::stats::{PAGE_BYTES, Stats};
 
 use crate::human;
@@ -17,8 +18,13 @@ const SHARES: [(&str, f64); 5] = [("20_%", 0.2), ("40_%", 0.4), ("60_%", 0.6), (
 /// The tables, for people.
 pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
     let mut text = String::new();
-    let mut table = |title: &str, columns: &[&'static str], row: &dyn Fn(&Stats) -> Vec<String>| {
-        let names: Vec<&'static str> = std::iter::once("trace").chain(columns.iter().copied()).collect();
+    let timed = || traces.iter().map(|(_, stats)| stats).filter(|stats| !stats.has_no_clock());
+    let quantiles = timed().flat_map(|stats| SHARES.map(|(_, share)| stats.gaps.quantile_ns(share) as f64));
+    let (shares, means) =
+        (Unit::of_times(quantiles), Unit::of_times(timed().map(|stats| stats.gaps.mean_ns)));
+    let interval = format!("interval_{}", means.name);
+    let mut table = |title: &str, columns: &[&str], row: &dyn Fn(&Stats) -> Vec<String>| {
+        let names: Vec<&str> = std::iter::once("trace").chain(columns.iter().copied()).collect();
         let mut table = Table::new(&names);
         for (path, stats) in traces {
             let cells = std::iter::once(name(path)).chain(row(stats)).map(Value::from);
@@ -40,9 +46,16 @@ pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
         },
     );
     table(
-        "as in paper 000, Table IV: intervals that this share of the requests does not exceed",
+        &format!(
+            "as in paper 000, Table IV: intervals in {} that this share of the requests does not exceed",
+            shares.name
+        ),
         &SHARES.map(|(name, _)| name),
-        &|stats| SHARES.map(|(_, share)| clocked(stats, human::time(stats.gaps.quantile_ns(share)))).to_vec(),
+        &|stats| {
+            let of =
+                |(_, share)| clocked(stats, significant(stats.gaps.quantile_ns(share) as f64 / shares.size));
+            SHARES.map(of).to_vec()
+        },
     );
     table(
         "as in paper 001, Table I: chunks of 4 KiB",
@@ -64,14 +77,10 @@ pub(super) fn text(traces: &[(PathBuf, Stats)], width: usize) -> String {
             vec![human::count(stats.requests), format!("{:.4}", read_ratio(stats)), size]
         },
     );
-    table(
-        "as in paper 003, Table 1: workload (R, I, W)",
-        &["request_size", "interval", "writes"],
-        &|stats| {
-            let interval = clocked(stats, human::time(stats.gaps.mean_ns as u64));
-            vec![kib(stats.size_all.mean_bytes), interval, percent(stats.write_ratio)]
-        },
-    );
+    table("as in paper 003, Table 1: workload (R, I, W)", &["request_size", &interval, "writes"], &|stats| {
+        let interval = clocked(stats, significant(stats.gaps.mean_ns / means.size));
+        vec![kib(stats.size_all.mean_bytes), interval, percent(stats.write_ratio)]
+    });
     table("as in paper 004, Table 2", &["read_ratio", "IOPS", "average_read", "average_write"], &|stats| {
         vec![
             percent(read_ratio(stats)),
@@ -184,11 +193,29 @@ mod tests {
                 .join("|")
         };
         assert_eq!(cells(rows[0]), "4|75.0 %|4.17 KiB|33.3 %");
-        assert_eq!(cells(rows[1]), "1 ms|1 ms|1 ms|2 ms|2 ms");
+        assert_eq!(cells(rows[1]), "1.00|1.00|1.00|2.00|2.00");
         assert_eq!(cells(rows[2]), "75.0 %|16 KiB|12 KiB|50.0 %");
         assert_eq!(cells(rows[3]), "4|0.2500|6.00 KiB");
-        assert_eq!(cells(rows[4]), "4.12 KiB|1.33 ms|75.0 %");
+        assert_eq!(cells(rows[4]), "4.12 KiB|1.33|75.0 %");
         assert_eq!(cells(rows[5]), "25.0 %|750|4.00 KiB|4.17 KiB");
+    }
+
+    #[test]
+    fn all_intervals_of_a_table_have_one_unit_that_is_named_once() {
+        let mut fast = Collector::default();
+        for at in 0..10 {
+            fast.add(&Request { time_ns: at * 50_000, offset: 0, bytes: 4096, volume: 0, kind: Kind::Read });
+        }
+        let text = text(&[("slow".into(), stats()), ("fast".into(), fast.finish())], 100);
+        assert!(text.contains("intervals in us that this share"), "{text}");
+        assert!(text.contains("INTERVAL US"), "{text}");
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("fast ")).collect();
+        assert!(rows[1].contains(" 50.0 ") && rows[4].contains(" 50.0 "), "{text}");
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("slow ")).collect();
+        assert!(
+            rows[1].contains(" 1,000 ") && rows[1].contains("2,000") && rows[4].contains("1,330"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::measured::{Measured, Side, mean_gain};
 use super::plan::PlannedClaim;
 use crate::gain::Gain;
-use crate::text::{align, table, time};
+use crate::text::{align, table};
+use crate::times;
 
 /// The aim: so much less of the metric than the paper's own scheme.
 pub const AIM: f64 = 0.1;
@@ -39,11 +40,12 @@ pub fn markdown(rows: &[PlannedClaim], measured: &[Measured]) -> String {
         summary.add_row(cells);
         reasons += &format!("- {}: {}\n", row.name(), reason(measured, row));
     }
-    let mut runs = table(&["", "workload", "metric", "own", "default", "gain", "alike", "gain"]);
+    let mut head = ["", "workload", "metric", "own", "default", "gain", "alike", "gain"].map(str::to_owned);
+    let mut cells = Vec::new();
     for one in measured {
         for &row in rows.iter().filter(|row| row.paper() == one.row.paper()) {
             let value = |side| figure(row, one.value(side, row.metric()));
-            runs.add_row([
+            cells.push(vec![
                 row.name().to_owned(),
                 one.workload.clone(),
                 row.metric().to_owned(),
@@ -55,6 +57,9 @@ pub fn markdown(rows: &[PlannedClaim], measured: &[Measured]) -> String {
             ]);
         }
     }
+    times::show(&mut head, &mut cells);
+    let mut runs = table(&head.each_ref().map(String::as_str));
+    cells.iter().for_each(|row| _ = runs.add_row(row));
     align(&mut runs, 3);
     format!("{summary}\n\n{reasons}\n### Each workload\n\n{runs}\n")
 }
@@ -145,9 +150,9 @@ fn less(gain: Option<Gain>) -> String {
     }
 }
 
-/// A value of a row's metric.
+/// A value of a row's metric, as a cell.
 fn figure(row: PlannedClaim, value: f64) -> String {
-    if row.metric().ends_with("_ns") { time(value) } else { format!("{value:.0}") }
+    if row.metric().ends_with("_ns") { times::pending(value) } else { format!("{value:.0}") }
 }
 
 #[cfg(test)]

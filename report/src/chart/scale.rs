@@ -37,7 +37,9 @@ pub(crate) fn figure(value: f64) -> String {
         _ if size >= 10.0 => 1,
         _ if size >= 1.0 => 2,
         _ if size >= 0.1 => 3,
-        _ => 4,
+        _ if size >= 0.01 => 4,
+        _ if size >= 0.001 => 5,
+        _ => 6,
     };
     let plain = format!("{value:.decimals$}");
     let (whole, rest) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
@@ -283,6 +285,7 @@ mod tests {
     fn times_are_written_to_three_digits_in_the_unit_that_fits() {
         let times = [0.0, 45.0, 1_234.0, 36_300_000.0, 3_765_000_000.0].map(time);
         assert_eq!(times, ["0 ns", "45.0 ns", "1.23 µs", "36.3 ms", "3.77 s"]);
+        assert_eq!([0.0337, 0.00317, 0.000123].map(figure), ["0.0337", "0.00317", "0.000123"]);
         assert_eq!([1234567.0, -1234.5, 0.25, 99.95].map(figure), ["1,234,567", "-1,234", "0.250", "100.0"]);
     }
 }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::figure::{Data, Figure, Panel};
+use super::figure::{Cell, Data, Figure, Panel};
 use super::wording::scheme_keys;
 
 /// The figures that have data, at most four.
@@ -107,21 +107,21 @@ fn responses(set: &Set) -> Result<Figure, Error> {
             let Some(finished) = &run.finished else { continue };
             let of_run = course::responses(finished, scene.slices)?;
             let largest = |at: usize| of_run.iter().flatten().map(|slice| slice.ns[at]).max();
-            let text = |at| largest(at).map_or("-".to_owned(), |ns| time(ns as f64));
+            let cell = |at| Cell::time_or_none(largest(at).map(|ns| ns as f64));
             let counts = of_run.iter().flatten().map(|slice| slice.requests as f64);
             let filled = of_run.iter().flatten().count();
             let mean = counts.sum::<f64>() / filled.max(1) as f64;
             few |= mean < 1_000.0;
             data.row([
-                scene.name.clone(),
-                (*scheme).to_owned(),
-                run.digest.clone(),
-                time(scene.slices.length_ns as f64),
-                figure(filled as f64),
-                text(0),
-                text(1),
-                text(2),
-                figure(mean),
+                scene.name.clone().into(),
+                (*scheme).into(),
+                run.digest.clone().into(),
+                Cell::Length(scene.slices.length_ns as f64),
+                figure(filled as f64).into(),
+                cell(0),
+                cell(1),
+                cell(2),
+                figure(mean).into(),
             ]);
             found.push(of_run);
         }
@@ -178,14 +178,14 @@ fn rates(set: &Set) -> Result<Figure, Error> {
                 });
             let slices = of_run.len() as f64;
             data.row([
-                scene.name.clone(),
-                (*scheme).to_owned(),
-                run.digest.clone(),
-                time(scene.slices.length_ns as f64),
-                figure(sum / slices),
-                figure(most),
-                figure(sum_mib / slices),
-                figure(most_mib),
+                scene.name.clone().into(),
+                (*scheme).into(),
+                run.digest.clone().into(),
+                Cell::Length(scene.slices.length_ns as f64),
+                figure(sum / slices).into(),
+                figure(most).into(),
+                figure(sum_mib / slices).into(),
+                figure(most_mib).into(),
             ]);
             requests.push(of_run.iter().map(|slice| Some(slice.requests)).collect());
             mib.push(of_run.iter().map(|slice| Some(slice.mib)).collect());
@@ -222,12 +222,12 @@ fn collections(set: &Set) -> Result<Figure, Error> {
             let Some(finished) = &run.finished else { continue };
             let of_run = course::collecting(finished, scene.slices)?;
             data.row([
-                scene.name.clone(),
-                (*scheme).to_owned(),
-                run.digest.clone(),
-                time(scene.slices.length_ns as f64),
-                figure(of_run.iter().sum::<f64>() / of_run.len() as f64),
-                figure(of_run.iter().copied().fold(0.0, f64::max)),
+                scene.name.clone().into(),
+                (*scheme).into(),
+                run.digest.clone().into(),
+                Cell::Length(scene.slices.length_ns as f64),
+                figure(of_run.iter().sum::<f64>() / of_run.len() as f64).into(),
+                figure(of_run.iter().copied().fold(0.0, f64::max)).into(),
             ]);
             found.push(of_run.into_iter().map(Some).collect());
         }
@@ -259,12 +259,13 @@ fn queues(set: &Set) -> Result<Figure, Error> {
             let of_run = course::queues(finished, scene.slices)?;
             let sampled: Vec<_> = of_run.iter().flatten().collect();
             data.row([
-                scene.name.clone(),
-                (*scheme).to_owned(),
-                run.digest.clone(),
-                time(scene.slices.length_ns as f64),
-                figure(sampled.iter().map(|slice| slice.mean).sum::<f64>() / sampled.len().max(1) as f64),
-                figure(sampled.iter().map(|slice| slice.most).max().unwrap_or(0) as f64),
+                scene.name.clone().into(),
+                (*scheme).into(),
+                run.digest.clone().into(),
+                Cell::Length(scene.slices.length_ns as f64),
+                figure(sampled.iter().map(|slice| slice.mean).sum::<f64>() / sampled.len().max(1) as f64)
+                    .into(),
+                figure(sampled.iter().map(|slice| slice.most).max().unwrap_or(0) as f64).into(),
             ]);
             means.push(of_run.iter().map(|slice| slice.map(|slice| slice.mean)).collect());
             largest.push(of_run.iter().map(|slice| slice.map(|slice| slice.most as f64)).collect());

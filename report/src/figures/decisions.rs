@@ -3,7 +3,7 @@
 use crate::chart::{Bar, Bars, Group, Unit, figure, time};
 use crate::set::Set;
 
-use super::figure::{Data, Figure, Panel};
+use super::figure::{Cell, Data, Figure, Panel};
 use super::wording::{about, means_of_seeds, scheme_keys, titled};
 
 pub(super) fn cost(set: &Set) -> Figure {
@@ -33,14 +33,14 @@ pub(super) fn cost(set: &Set) -> Figure {
                 let simulated = run.total("simulated_ns").filter(|&ns| ns > 0.0);
                 let share = all.zip(simulated).map(|(all, simulated)| all / simulated * 100.0);
                 data.row([
-                    workload.to_owned(),
-                    structure.clone(),
-                    scheme.clone(),
-                    run.digest.clone(),
-                    figure(updates),
-                    text(each),
-                    text(all),
-                    share.map_or("-".to_owned(), figure),
+                    workload.into(),
+                    structure.clone().into(),
+                    scheme.clone().into(),
+                    run.digest.clone().into(),
+                    figure(updates).into(),
+                    Cell::time_or_none(each),
+                    Cell::time_or_none(all),
+                    share.map_or("-".into(), |share| figure(share).into()),
                 ]);
             }
             groups.push(Group { label: workload.to_owned(), bars });

@@ -102,7 +102,7 @@ mod tests {
             ("RAID-5".to_owned(), vec![hm.clone()]),
             ("RAID-6".to_owned(), vec![line("lun0", &[(0.25, 0.9), (1.0, 0.9)], &[]), hm]),
         ]);
-        assert_eq!(figure.data.rows[1], ["RAID-5", "hm_0", "1", "1.25"]);
+        assert_eq!(figure.data.rows[1], ["RAID-5", "hm_0", "1", "1.25"].map(crate::figures::Cell::from));
         assert_eq!(
             figure.notes,
             ["RAID-5", "RAID-6"].map(|panel| format!("Break-even, {panel}: hm_0 at 0.500 [0.400, 0.600]."))

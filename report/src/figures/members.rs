@@ -4,7 +4,7 @@ use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, Up, figure
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::figure::{Data, Figure, Key, Panel};
+use super::figure::{Cell, Data, Figure, Key, Panel};
 use super::wording::{Named, about, means_of_seeds, notes_on, place_of, scheme_keys, titled};
 
 /// The look of the most congested member.
@@ -51,6 +51,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
         let mut lines = Vec::new();
         for (member, operations) in run.operations.iter().enumerate() {
             let of = |parts| operations.quantile(parts).map_or("-".to_owned(), |ns| time(ns as f64));
+            let cell = |parts| Cell::time_or_none(operations.quantile(parts).map(|ns| ns as f64));
             let mean = blocked.get(member).copied().map_or("-".to_owned(), figure);
             let tip = format!("member {member}: {mean} blocked on average, 99.9 % within {}", of(99_900));
             let (is_most, is_largest) = (Some(member) == most, Some(member) == largest);
@@ -66,15 +67,15 @@ pub(super) fn most_congested(set: &Set) -> Figure {
                 lines.push(Line { look, name, points: operations.tail(99.0), tip });
             }
             data.row([
-                run.workload.clone(),
-                run.structure.clone(),
-                run.scheme.clone(),
-                format!("{member}{marks}"),
-                run.digest.clone(),
-                mean,
-                of(99_000),
-                of(99_900),
-                of(100_000),
+                run.workload.clone().into(),
+                run.structure.clone().into(),
+                run.scheme.clone().into(),
+                format!("{member}{marks}").into(),
+                run.digest.clone().into(),
+                mean.into(),
+                cell(99_000),
+                cell(99_900),
+                cell(100_000),
             ]);
         }
         lines.sort_by_key(|line| line.look.is_some());
@@ -189,14 +190,14 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
                     run.of_seeds()
                 );
                 data.row([
-                    workload.to_owned(),
-                    scheme.to_owned(),
-                    run.digest.clone(),
-                    time(mean),
-                    time(least),
-                    time(most),
-                    over(mean).map_or("-".to_owned(), figure),
-                    time(most - least),
+                    workload.into(),
+                    scheme.into(),
+                    run.digest.clone().into(),
+                    Cell::time(mean),
+                    Cell::time(least),
+                    Cell::time(most),
+                    over(mean).map_or("-".into(), |over| figure(over).into()),
+                    Cell::time(most - least),
                 ]);
             }
             kept |= bar.value.is_some();

@@ -3,7 +3,7 @@
 use crate::chart::{Bar, Bars, Group, Unit, figure, time};
 use crate::set::Set;
 
-use super::figure::{Data, Figure, Panel};
+use super::figure::{Cell, Data, Figure, Panel};
 use super::wording::{Named, about, notes_on, scheme_keys, titled};
 
 /// Kinds of requests: the panel, the total with the mean, and the total with the number of requests.
@@ -39,9 +39,10 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
                     Some((typical, _)) => Some(typical),
                     None => found.zip(base).map(|((_, mean), base)| mean / base),
                 };
-                let texts = |mean: f64| (time(mean), value.map_or("-".to_owned(), figure));
+                let over = value.map_or("-".to_owned(), figure);
                 let whisker = typical.map(|(_, interval)| interval);
-                let (mean, over) = found.map_or(("-".to_owned(), "-".to_owned()), |(_, mean)| texts(mean));
+                let (mean, over) =
+                    found.map_or(("-".to_owned(), "-".to_owned()), |(_, mean)| (time(mean), over));
                 bars.push(Bar {
                     look: set.look(scheme),
                     value,
@@ -51,16 +52,16 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
                         found.map_or(String::new(), |(run, _)| run.of_seeds())
                     ),
                 });
-                if let Some((run, _)) = found {
+                if let Some((run, mean)) = found {
                     data.row([
-                        (*workload).to_owned(),
-                        kind.to_owned(),
-                        scheme.to_owned(),
-                        run.digest.clone(),
-                        mean,
-                        over,
-                        whisker.map_or("-".to_owned(), |(low, high)| {
-                            format!("{} to {}", figure(low), figure(high))
+                        (*workload).into(),
+                        kind.into(),
+                        scheme.into(),
+                        run.digest.clone().into(),
+                        Cell::time(mean),
+                        over.into(),
+                        whisker.map_or("-".into(), |(low, high)| {
+                            format!("{} to {}", figure(low), figure(high)).into()
                         }),
                     ]);
                 }

@@ -5,7 +5,7 @@ use crate::course::{PARTS, SLOWEST};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::figure::{Data, Figure, Key, Panel};
+use super::figure::{Cell, Data, Figure, Key, Panel};
 use super::wording::means_of_seeds;
 
 /// The parts that every run's totals have: name, total of reads, total of writes, and look.
@@ -108,9 +108,9 @@ pub(super) fn parts(set: &Set) -> Figure {
                         *seen |= *ns > 0.0;
                     }
                     let mut row =
-                        [workload, structure, kind, scheme, run.digest.as_str()].map(str::to_owned).to_vec();
-                    row.push(time(sum));
-                    row.extend(means.iter().map(|&ns| time(ns)));
+                        [workload, structure, kind, scheme, run.digest.as_str()].map(Cell::from).to_vec();
+                    row.push(Cell::time(sum));
+                    row.extend(means.iter().map(|&ns| Cell::time(ns)));
                     data.rows.push(row);
                 }
             }

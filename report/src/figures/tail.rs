@@ -3,7 +3,7 @@
 use crate::chart::{Across, Line, Lines, Up, figure, time};
 use crate::set::Set;
 
-use super::figure::{Data, Figure, Panel};
+use super::figure::{Cell, Data, Figure, Panel};
 use super::wording::{Named, about, notes_on, scheme_keys, titled};
 use crate::run::LoadedRun;
 
@@ -22,15 +22,16 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
             let responses = run.responses.as_ref().filter(|responses| responses.count() > 0);
             let text = |parts| quantile(run, parts).map_or("-".to_owned(), time);
             let over = quantile(run, 99_900).zip(base).filter(|(_, first)| *first > 0.0);
+            let cell = |parts| Cell::time_or_none(quantile(run, parts));
             data.row([
-                workload.to_owned(),
-                scheme.to_owned(),
-                run.digest.clone(),
-                text(99_000),
-                text(99_900),
-                text(99_990),
-                text(100_000),
-                over.map_or("-".to_owned(), |(ours, first)| figure(ours / first)),
+                workload.into(),
+                scheme.into(),
+                run.digest.clone().into(),
+                cell(99_000),
+                cell(99_900),
+                cell(99_990),
+                cell(100_000),
+                over.map_or("-".into(), |(ours, first)| figure(ours / first).into()),
             ]);
             if let Some(responses) = responses {
                 few = few.min(responses.count());

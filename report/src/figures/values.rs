@@ -5,7 +5,7 @@ use crate::run::LoadedRun;
 use crate::set::Set;
 
 use super::cast::Cast;
-use super::figure::{Data, Figure, Panel};
+use super::figure::{Cell, Data, Figure, Panel};
 use super::wording::{notes_on, on_whiskers};
 
 /// The runs that others are compared with in a table of values, and the name of that column.
@@ -29,6 +29,10 @@ pub(super) struct Shown {
 pub(super) fn draw(set: &Set, cast: &Cast<'_>, shown: Shown) -> Figure {
     let Shown { id, title, about, total, axis, is_time, log, keep, base } = shown;
     let text = |value: f64| if is_time { time(value) } else { figure(value) };
+    let cell = |before, value: f64| match is_time {
+        true => Cell::Time(before, value),
+        false => format!("{before}{}", figure(value)).into(),
+    };
     let over_base = base.map_or("over first", |(_, name)| name);
     let mut data = Data::new(&["workload", "array", "scheme", "run"], &[axis, "95 % interval", over_base]);
     let mut panels = Vec::new();
@@ -44,13 +48,13 @@ pub(super) fn draw(set: &Set, cast: &Cast<'_>, shown: Shown) -> Figure {
                 let interval = run.interval(total);
                 let over = first.map_or("-".to_owned(), |first| figure(value / first));
                 data.row([
-                    workload.to_owned(),
-                    structure.clone(),
-                    label.to_owned(),
-                    run.digest.clone(),
-                    text(value),
-                    interval.map_or("-".to_owned(), |(low, high)| format!("±{}", text((high - low) / 2.0))),
-                    over.clone(),
+                    workload.into(),
+                    structure.clone().into(),
+                    label.into(),
+                    run.digest.clone().into(),
+                    cell("", value),
+                    interval.map_or("-".into(), |(low, high)| cell("±", (high - low) / 2.0)),
+                    over.clone().into(),
                 ]);
                 most = most.max(value);
                 let seeds = run.of_seeds();

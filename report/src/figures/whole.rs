@@ -5,7 +5,7 @@ use crate::distribution::Distribution;
 use crate::run::LoadedRun;
 use crate::set::Set;
 
-use super::figure::{Data, Figure, Panel};
+use super::figure::{Cell, Data, Figure, Panel};
 use super::wording::{notes_on, scheme_keys};
 
 /// The most workloads for which reads and writes are drawn apart.
@@ -47,10 +47,13 @@ pub(super) fn distributions(set: &Set) -> Figure {
                     let text = |parts| responses.quantile(parts).map_or("-".to_owned(), |ns| time(ns as f64));
                     let over = responses.quantile(99_900).zip(base).filter(|(_, base)| *base > 0);
                     let mut row =
-                        [workload, structure, kind, *scheme, run.digest.as_str()].map(str::to_owned).to_vec();
-                    row.extend(PERCENTILES.map(|(_, parts)| text(parts)));
-                    row.push(text(100_000));
-                    row.push(over.map_or("-".to_owned(), |(ours, first)| figure(ours as f64 / first as f64)));
+                        [workload, structure, kind, *scheme, run.digest.as_str()].map(Cell::from).to_vec();
+                    let cell = |parts| Cell::time_or_none(responses.quantile(parts).map(|ns| ns as f64));
+                    row.extend(PERCENTILES.map(|(_, parts)| cell(parts)));
+                    row.push(cell(100_000));
+                    row.push(
+                        over.map_or("-".into(), |(ours, first)| figure(ours as f64 / first as f64).into()),
+                    );
                     data.rows.push(row);
                     lines.push(Line {
                         look: Some(set.look(scheme)),

@@ -26,6 +26,17 @@
   try {
     // Every figure has a drawing, a legend that can be pressed, and downloads; none is empty.
     const sections = all(document, 'section.figure');
+    // A drawing that is alone takes the page, as several do, but for few groups of bars; lines of text keep their measure.
+    const alone = all(document, '.panels > figure:only-child svg.live');
+    holds('there are drawings that are alone', alone.length > 0);
+    for (const svg of alone) {
+      const [width, room] = [svg.getBoundingClientRect().width, svg.closest('section').clientWidth];
+      const groups = svg.dataset.x.startsWith('band ') ? JSON.parse(svg.dataset.x.slice(5)).length : Infinity;
+      const due = Math.min(room, Math.max(832, 400 * groups));
+      holds(`${svg.id} takes the page`, close(width, due, 2), `${width} of ${room}, ${groups} groups`);
+    }
+    const long = all(document, '.about').find((text) => text.getBoundingClientRect().width > 46 * 16 + 1);
+    holds('lines of text keep their measure', !long, long?.textContent);
     holds('there are figures', sections.length >= 8, String(sections.length));
     for (const section of sections) {
       const svgs = all(section, 'svg.live');

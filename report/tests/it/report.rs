@@ -78,6 +78,30 @@ fn nothing_from_elsewhere(html: &str) {
     assert!(html.contains("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-"));
 }
 
+/// Cells hold numbers, and the heads of a table name one unit of time.
+fn times_of_a_table_have_one_unit(html: &str) {
+    const UNITS: [&str; 4] = ["ns", "µs", "ms", "s"];
+    let mut timed = 0;
+    for table in html.split("<table").skip(1).filter_map(|rest| rest.split("</table>").next()) {
+        let texts = |tag: &'static str| {
+            table
+                .split(tag)
+                .skip(1)
+                .filter_map(|rest| Some(rest.split_once('>')?.1.split('<').next()?.trim()))
+        };
+        for cell in texts("<td class=\"number\"") {
+            let last = cell.rsplit(' ').next().unwrap_or_default();
+            assert!(!UNITS.contains(&last), "`{cell}` in {table}");
+        }
+        let unit = |head: &str| UNITS.into_iter().find(|unit| head.ends_with(&format!(" ({unit})")));
+        let mut units: Vec<_> = texts("<th scope=\"col\"").filter_map(unit).collect();
+        timed += usize::from(!units.is_empty());
+        units.dedup();
+        assert!(units.len() <= 1, "{units:?} in {table}");
+    }
+    assert!(timed >= 3, "{timed} tables have times");
+}
+
 #[test]
 fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -124,6 +148,7 @@ fn a_papers_report_has_its_figures_and_nothing_from_elsewhere() {
         !html.contains("7+1\"") && !html.contains("Figure 9:") && !html.contains("figure class=\"empty\"")
     );
     nothing_from_elsewhere(&html);
+    times_of_a_table_have_one_unit(&html);
     assert!(
         section(&html, "response-0").contains("overall mean 3.00 ms, 0.750 of the first scheme"),
         "3 ms over 4 ms"
@@ -181,6 +206,7 @@ fn names_from_outside_are_text_and_a_figure_without_data_is_absent() {
     let run = run(&store, HOSTILE, "baseline", 4, false);
     let source = Source { run, workload: Some(format!("{HOSTILE}'\"&")) };
     let html = Report::new([source]).html().expect("a report");
+    times_of_a_table_have_one_unit(&html);
     nothing_from_elsewhere(&html);
     assert!(!html.contains("alert(1)<") && html.contains("&lt;script&gt;"));
     for absent in ["congested", "distribution", "over-time", "gc-over-time", "queues", "decisions"] {

@@ -88,6 +88,12 @@ impl Unit {
         Self { name, size }
     }
 
+    /// The unit in which these times stand together, in nanoseconds.
+    pub fn of_times(ns: impl IntoIterator<Item = f64>) -> Self {
+        let (name, size) = Scale::Time.unit(ns);
+        Self { name, size }
+    }
+
     /// Whether values of a total have units of several sizes: times and bytes.
     pub fn is_scaled(total: &str) -> bool {
         matches!(Scale::of(total), Scale::Time | Scale::Bytes)

@@ -22,6 +22,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Cell;
     use crate::run::LoadedRun;
     use crate::{Beside, Paper};
     use stripewise_results::{Figure as Value, Figures};
@@ -59,8 +60,8 @@ mod tests {
 
     fn cell<'a>(figure: &'a Figure, row: &[&str], column: &str) -> &'a str {
         let column = figure.data.head.iter().position(|head| head == column).expect("a column");
-        let ours = |cells: &&Vec<String>| cells.iter().zip(row).all(|(cell, expected)| cell == expected);
-        &figure.data.rows.iter().find(ours).expect("a row")[column]
+        let ours = |cells: &&Vec<Cell>| cells.iter().zip(row).all(|(cell, expected)| cell == *expected);
+        figure.data.rows.iter().find(ours).expect("a row")[column].text()
     }
 
     #[test]
@@ -101,7 +102,7 @@ mod tests {
     fn any_runs_that_counted_slices_have_them_under_their_own_names() {
         let runs = [run("none", "w", 5, &[5, 4, 1]), run("wow", "w", 5, &[9, 0, 1]), run("siw", "w", 5, &[])];
         let figure = together(&Set::new(runs.into(), Beside::default()));
-        let rows: Vec<&str> = figure.data.rows.iter().map(|row| row[2].as_str()).collect();
+        let rows: Vec<&str> = figure.data.rows.iter().map(|row| row[2].text()).collect();
         assert_eq!(rows, ["paper003-none", "paper003-wow"]);
         assert!(figure.panels[0].body.is_ok());
     }

@@ -1,7 +1,7 @@
 //! Figures 4(a), 4(b) and 5: mean response times by workload and cache.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure, time};
-use crate::figures::figure::{Data, Figure, Panel};
+use crate::figures::figure::{Cell, Data, Figure, Panel};
 use crate::set::Set;
 
 use super::cast::{CACHES, MAIN, Scene, WOW, keys, named, scenes};
@@ -116,11 +116,11 @@ pub(super) fn places(set: &Set) -> Figure {
 fn row(data: &mut Data, scene: &Scene<'_>, cache: usize) {
     let Some((run, (mean, over))) = scene.runs[cache].zip(scene.mean(cache)) else { return };
     data.row([
-        scene.workload.to_owned(),
-        CACHES[cache].to_owned(),
-        run.digest.clone(),
-        time(mean),
-        over.map_or("-".to_owned(), figure),
+        scene.workload.into(),
+        CACHES[cache].into(),
+        run.digest.clone().into(),
+        Cell::time(mean),
+        over.map_or("-".into(), |over| figure(over).into()),
     ]);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::chart::{Across, Line, Lines, Look, Up, figure};
 use crate::figures::cast::Cast;
-use crate::figures::figure::{Data, Figure, Panel};
+use crate::figures::figure::{Cell, Data, Figure, Panel};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -33,9 +33,9 @@ pub(super) fn distributions(set: &Set) -> Figure {
             };
             let share = |ssds: usize| points.get(ssds - 1).map_or(1.0, |point| point.1);
             let any = 1.0 - run.collecting[0] as f64 / run.collecting.iter().sum::<u64>() as f64;
-            let mut cells = vec![scene.workload.to_owned(), CACHES[cache].to_owned(), run.digest.clone()];
-            cells.extend([figure(any), figure(1.0 - share(1))]);
-            cells.extend((1..SSDS).map(|ssds| figure(share(ssds))));
+            let mut cells = [scene.workload, CACHES[cache], &run.digest].map(Cell::from).to_vec();
+            cells.extend([any, 1.0 - share(1)].map(|share| Cell::from(figure(share))));
+            cells.extend((1..SSDS).map(|ssds| Cell::from(figure(share(ssds)))));
             data.rows.push(cells);
             let two = figure(1.0 - share(1));
             let tip = format!("{}, {}: P(n >= 2) is {two}", scene.workload, CACHES[cache]);

@@ -40,6 +40,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
 mod tests {
     use super::cast::tests::run;
     use super::*;
+    use crate::figures::Cell;
     use crate::run::LoadedRun;
     use crate::{Beside, Logging, Paper};
 
@@ -91,8 +92,8 @@ mod tests {
 
     fn cell<'a>(figure: &'a Figure, workload: &str, scheme: &str, column: &str) -> &'a str {
         let column = figure.data.head.iter().position(|head| head == column).expect("a column");
-        let ours = |row: &&Vec<String>| row[..3] == [workload, "7+1", scheme];
-        &figure.data.rows.iter().find(ours).expect("a row")[column]
+        let ours = |row: &&Vec<Cell>| row[..3] == [workload, "7+1", scheme].map(Cell::from);
+        figure.data.rows.iter().find(ours).expect("a row")[column].text()
     }
 
     #[test]
@@ -154,8 +155,13 @@ mod tests {
             .filter(|figure| ["mean-response", "erases", "wear"].contains(&figure.id.as_str()))
         {
             let names = figure.legend.iter().map(|key| key.name.clone()).collect::<Vec<_>>();
-            let rows: Vec<&String> = figure.data.rows.iter().map(|row| &row[2]).collect();
-            assert_eq!((names, rows), (expected.to_vec(), expected.iter().collect()), "{}", figure.id);
+            let rows: Vec<&str> = figure.data.rows.iter().map(|row| row[2].text()).collect();
+            assert_eq!(
+                (names, rows),
+                (expected.to_vec(), expected.iter().map(String::as_str).collect()),
+                "{}",
+                figure.id
+            );
             assert!(
                 !figure.title.contains("Figure") && !figure.about.contains("Printed"),
                 "{}",

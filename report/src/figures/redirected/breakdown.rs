@@ -1,7 +1,7 @@
 //! Figure 6: the parts of a read's response time under Async_FIFO.
 
 use crate::chart::{Look, Part, Strip, Strips, Unit, figure, time};
-use crate::figures::figure::{Data, Figure, Key, Panel};
+use crate::figures::figure::{Cell, Data, Figure, Key, Panel};
 
 use super::cast::{Cast, named};
 
@@ -29,14 +29,14 @@ pub(super) fn responses(cast: &Cast<'_>) -> Figure {
                 continue;
             }
             data.row([
-                scene.kind.to_owned(),
-                (*trace).to_owned(),
-                run.digest.clone(),
-                time(run.total("read_mean_ns").unwrap_or(0.0)),
-                time(parts[0]),
-                time(parts[1]),
-                time(parts[2]),
-                figure(parts[0] / all),
+                scene.kind.into(),
+                (*trace).into(),
+                run.digest.clone().into(),
+                Cell::time(run.total("read_mean_ns").unwrap_or(0.0)),
+                Cell::time(parts[0]),
+                Cell::time(parts[1]),
+                Cell::time(parts[2]),
+                figure(parts[0] / all).into(),
             ]);
             let part = |(ns, (name, _, look)): (&f64, &(&str, &str, Look))| Part {
                 look: *look,

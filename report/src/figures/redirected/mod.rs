@@ -41,6 +41,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
 mod tests {
     use super::cast::tests::run;
     use super::*;
+    use crate::figures::Cell;
     use crate::{Beside, Paper};
 
     /// Two traces, sped up and in real time; sweeps of one.
@@ -64,8 +65,8 @@ mod tests {
 
     fn cell<'a>(figure: &'a Figure, row: &[&str], column: &str) -> &'a str {
         let column = figure.data.head.iter().position(|head| head == column).expect("a column");
-        let ours = |cells: &&Vec<String>| cells.iter().zip(row).all(|(cell, expected)| cell == expected);
-        &figure.data.rows.iter().find(ours).expect("a row")[column]
+        let ours = |cells: &&Vec<Cell>| cells.iter().zip(row).all(|(cell, expected)| cell == *expected);
+        figure.data.rows.iter().find(ours).expect("a row")[column].text()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Figures 4, 10, 11 and 12: one value of each run, by trace and scheme.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure, time};
-use crate::figures::figure::{Data, Figure, Key, Panel};
+use crate::figures::figure::{Cell, Data, Figure, Key, Panel};
 use crate::figures::values::Shown as OfAny;
 use crate::run::LoadedRun;
 
@@ -164,15 +164,16 @@ fn normalised(cast: &Cast<'_>, shown: &Shown) -> Figure {
                 let Some(run) = run else { continue };
                 let over = base.map(|base| value(run) / base);
                 let told = over.map_or("-".to_owned(), figure);
-                let (name, value) = (SCHEMES[place], text(value(run)));
+                let (name, ours) = (SCHEMES[place], value(run));
                 data.row([
-                    scene.kind.to_owned(),
-                    (*trace).to_owned(),
-                    name.to_owned(),
-                    run.digest.clone(),
-                    value.clone(),
-                    told.clone(),
+                    scene.kind.into(),
+                    (*trace).into(),
+                    name.into(),
+                    run.digest.clone().into(),
+                    if shown.is_time { Cell::time(ours) } else { figure(ours).into() },
+                    told.clone().into(),
                 ]);
+                let value = text(ours);
                 let tip = format!("{trace}, {name}: {value}, {told} of Async_FIFO");
                 bars.push(Bar { look: Look(place), value: over, whisker: None, tip });
             }

@@ -22,6 +22,7 @@ pub(super) fn all(set: &Set) -> Vec<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Cell;
     use crate::run::LoadedRun;
     use crate::{Beside, Paper};
     use stripewise_results::{Figure as Value, Figures};
@@ -80,8 +81,8 @@ mod tests {
 
     fn cell<'a>(figure: &'a Figure, row: &[&str], column: &str) -> &'a str {
         let column = figure.data.head.iter().position(|head| head == column).expect("a column");
-        let ours = |cells: &&Vec<String>| cells.iter().zip(row).all(|(cell, expected)| cell == expected);
-        &figure.data.rows.iter().find(ours).expect("a row")[column]
+        let ours = |cells: &&Vec<Cell>| cells.iter().zip(row).all(|(cell, expected)| cell == *expected);
+        figure.data.rows.iter().find(ours).expect("a row")[column].text()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Figures 5 to 8: mean response times and their deviation by workload and array.
 
 use crate::chart::{Bar, Bars, Group, Look, Unit, figure, time};
-use crate::figures::figure::{Data, Figure, Panel};
+use crate::figures::figure::{Cell, Data, Figure, Panel};
 use crate::set::Set;
 
 use super::cast::{ARRAYS, Scene, keys, named, scenes};
@@ -204,11 +204,11 @@ fn draw(
 fn row(data: &mut Data, scene: &Scene<'_>, array: usize, total: &str) {
     let Some((run, (value, over))) = scene.runs[array].zip(scene.value(array, total)) else { return };
     data.row([
-        scene.workload.to_owned(),
-        ARRAYS[array].to_owned(),
-        run.digest.clone(),
-        time(value),
-        over.map_or("-".to_owned(), figure),
+        scene.workload.into(),
+        ARRAYS[array].into(),
+        run.digest.clone().into(),
+        Cell::time(value),
+        over.map_or("-".into(), |over| figure(over).into()),
     ]);
 }
 
