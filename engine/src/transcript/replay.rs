@@ -136,7 +136,8 @@ impl Replay {
         let mut script = Script::new(values);
         let played = play(&head, &scheme, &mut script);
         match (played.err(), script.broken) {
-            (None, None) => {
+            // An array cannot be assembled from what a file has that ends during the assembly.
+            (reason, None) if reason.is_none() || script.is_short => {
                 let mut told = script.told;
                 told.is_cut = script.values.is_cut || !script.is_closed;
                 Ok(told)
@@ -161,6 +162,8 @@ struct Script {
     is_over: bool,
     /// Whether the run was closed cleanly.
     is_closed: bool,
+    /// Whether the assembly asked for more than the file has.
+    is_short: bool,
 }
 
 impl Script {
@@ -172,6 +175,7 @@ impl Script {
             broken: None,
             is_over: false,
             is_closed: false,
+            is_short: false,
         }
     }
 
@@ -225,6 +229,15 @@ impl Script {
         }
     }
 
+    /// Ends the replay here, as the assembly asks for something that is not the next event. At the end of the file nothing
+    /// is known to differ: its server was killed during the assembly, or has not written more yet.
+    fn missed(&mut self, replayed: impl FnOnce() -> String) {
+        match self.peek().map(ToString::to_string) {
+            Some(recorded) => self.differs(Some(recorded), Some(replayed())),
+            None => self.is_short = self.told.difference.is_none(),
+        }
+    }
+
     /// Ends the replay here.
     fn differs(&mut self, recorded: Option<String>, replayed: Option<String>) {
         let difference = Difference { event: self.told.events, at_ns: self.told.took_ns, recorded, replayed };
@@ -248,9 +261,8 @@ impl ScriptedMedia<'_> {
                     self.script.take();
                     outcome
                 }
-                other => {
-                    let recorded = other.map(ToString::to_string);
-                    self.script.differs(recorded, Some("a write or flush during assembly".into()));
+                _ => {
+                    self.script.missed(|| "a write or flush during assembly".into());
                     Outcome::Gone
                 }
             })
@@ -282,10 +294,9 @@ impl Media for ScriptedMedia<'_> {
                 found(place, page.as_deref().map_err(|&outcome| outcome));
                 continue;
             }
-            let recorded = self.script.peek().map(ToString::to_string);
             let replayed =
-                format!("page {} of offered member {} was read during assembly", at.page, at.member);
-            self.script.differs(recorded, Some(replayed));
+                || format!("page {} of offered member {} was read during assembly", at.page, at.member);
+            self.script.missed(replayed);
             found(place, Err(Outcome::Gone));
         }
     }

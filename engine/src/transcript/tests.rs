@@ -300,6 +300,24 @@ fn a_transcript_that_is_still_written_names_its_writer_and_the_remedy() {
     assert!(replay.unfinished().is_none() && !replay.run().unwrap().is_cut);
 }
 
+/// Pages that the assembly read are in the file too, which is written in blocks: a server is long at work before all are there.
+#[test]
+fn a_transcript_that_ends_during_the_assembly_is_cut_and_not_different() {
+    let folder = tempfile::tempdir().unwrap();
+    for scheme in [LOG, IN_PLACE] {
+        let (transcript, engine) = recorded(scheme, &tempfile::tempdir_in(folder.path()).unwrap().keep());
+        engine.close().unwrap();
+        let (head, events) = events(&transcript);
+        let is_media = |event: &&Event| matches!(event, Event::MediaRead { .. } | Event::MediaDone(_));
+        let of_assembly = events.iter().filter(is_media).count();
+        assert!(of_assembly > 8, "{of_assembly}");
+        for length in (0..of_assembly).step_by(of_assembly / 8) {
+            let told = replay_of(&head, &events[..length]).unwrap();
+            assert!(told.is_cut && told.difference.is_none(), "{length} of {of_assembly}: {told:?}");
+        }
+    }
+}
+
 #[test]
 fn a_transcript_of_an_engine_that_was_killed_replays_up_to_where_it_ends() {
     let folder = tempfile::tempdir().unwrap();
