@@ -12,10 +12,27 @@ pub(crate) struct Bar {
     pub(crate) look: Look,
     /// Its height; none leaves its place empty.
     pub(crate) value: Option<f64>,
-    /// The least and the largest of the values that it represents.
-    pub(crate) whisker: Option<(f64, f64)>,
+    /// What is drawn over it.
+    pub(crate) spread: Option<Spread>,
     /// Its tooltip.
     pub(crate) tip: String,
+}
+
+/// What a line over a bar says: each has a look of its own, so that a page may have both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Spread {
+    /// An interval at 95 %, as a whisker with ends.
+    Interval(f64, f64),
+    /// The least and the largest of the values that the bar represents, as a dotted line.
+    Range(f64, f64),
+}
+
+impl Spread {
+    fn ends(self) -> (f64, f64) {
+        match self {
+            Self::Interval(low, high) | Self::Range(low, high) => (low, high),
+        }
+    }
 }
 
 /// Bars side by side.
@@ -51,7 +68,7 @@ impl Bars<'_> {
     pub(crate) fn draw(&self, id: &str) -> Drawing {
         let heights = || {
             let bars = self.groups.iter().flat_map(|group| &group.bars);
-            let values = bars.flat_map(|bar| [bar.value, bar.whisker.map(|(_, high)| high)]);
+            let values = bars.flat_map(|bar| [bar.value, bar.spread.map(|spread| spread.ends().1)]);
             values.flatten().chain(self.reference)
         };
         let highest = heights().fold(0.0, f64::max);
@@ -102,8 +119,10 @@ impl Bars<'_> {
                 let rect = [x + 0.5, height(value), bar - 1.0, height(0.0) - height(value)];
                 svg.begin_series(of.look, &of.tip);
                 svg.rect(of.look, rect);
-                if let Some((low, high)) = of.whisker {
-                    draw_whisker(&mut svg, x + bar / 2.0, bar, (height(low), height(high)));
+                if let Some(spread) = of.spread {
+                    let (low, high) = spread.ends();
+                    let drawn = if let Spread::Interval(..) = spread { draw_whisker } else { draw_range };
+                    drawn(&mut svg, x + bar / 2.0, bar, (height(low), height(high)));
                 }
                 svg.end_series();
             }
@@ -136,7 +155,10 @@ impl Bars<'_> {
 
     fn values(&self) -> Values {
         let of = |group: &Group| {
-            let bars = group.bars.iter().filter_map(|bar| Some((bar.look, bar.value?, bar.whisker)));
+            let bars = group
+                .bars
+                .iter()
+                .filter_map(|bar| Some((bar.look, bar.value?, bar.spread.map(Spread::ends))));
             let label = group.label.clone();
             bars.map(move |(look, value, whisker)| (label.clone(), look, value, whisker)).collect::<Vec<_>>()
         };
@@ -162,6 +184,13 @@ fn draw_whisker(svg: &mut Svg, x: f64, bar: f64, (low, high): (f64, f64)) {
         svg.line(class, (x, low), (x, high));
         svg.line(class, (x - cap, low), (x + cap, low));
         svg.line(class, (x - cap, high), (x + cap, high));
+    }
+}
+
+/// The same line without ends, dotted.
+fn draw_range(svg: &mut Svg, x: f64, _bar: f64, (low, high): (f64, f64)) {
+    for class in ["halo", "range"] {
+        svg.line(class, (x, low), (x, high));
     }
 }
 
@@ -207,7 +236,12 @@ mod tests {
     }
 
     fn named_bars(name: &str, groups: usize, value: Option<f64>, log: bool) -> String {
-        let bar = |look| Bar { look: Look(look), value, whisker: Some((0.5, 2.0)), tip: "a tip".to_owned() };
+        let bar = |look| Bar {
+            look: Look(look),
+            value,
+            spread: Some(Spread::Interval(0.5, 2.0)),
+            tip: "a tip".to_owned(),
+        };
         let group =
             |index: usize| Group { label: format!("{name} {index}"), bars: (0..3).map(bar).collect() };
         let groups: Vec<Group> = (0..groups).map(group).collect();
@@ -233,9 +267,30 @@ mod tests {
     }
 
     #[test]
+    fn a_range_does_not_look_like_an_interval() {
+        let drawn = |spread| {
+            let bar = Bar { look: Look(0), value: Some(1.0), spread: Some(spread), tip: String::new() };
+            let groups = [Group { label: "g".to_owned(), bars: vec![bar] }];
+            let chart = Bars {
+                title: "t",
+                description: "d",
+                axis: "a",
+                unit: Unit::ONE,
+                log: false,
+                groups: &groups,
+                reference: None,
+            };
+            let svg = chart.draw("x").svg;
+            (svg.matches("class=\"whisker\"").count(), svg.matches("class=\"range\"").count())
+        };
+        assert_eq!(drawn(Spread::Interval(0.5, 2.0)), (3, 0), "a line with two ends");
+        assert_eq!(drawn(Spread::Range(0.5, 2.0)), (0, 1));
+    }
+
+    #[test]
     fn bars_that_differ_by_more_than_thirty_times_stand_by_their_logarithms() {
         let drawn = |values: [f64; 2]| {
-            let bar = |value| Bar { look: Look(0), value: Some(value), whisker: None, tip: String::new() };
+            let bar = |value| Bar { look: Look(0), value: Some(value), spread: None, tip: String::new() };
             let groups = [Group { label: "w".to_owned(), bars: values.map(bar).into() }];
             let (title, description, axis) = ("t", "d", "mean");
             let (log, reference) = (false, None);

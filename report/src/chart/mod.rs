@@ -11,7 +11,7 @@ mod strips;
 mod svg;
 mod values;
 
-pub(crate) use bars::{Bar, Bars, Group};
+pub(crate) use bars::{Bar, Bars, Group, Spread};
 pub(crate) use lines::{Across, Line, Lines, Up};
 pub(crate) use look::{Look, hatches, swatch};
 pub(crate) use scale::{Unit, figure, time};

@@ -1,6 +1,6 @@
 //! Figures 2 and 7: how unevenly blocked requests are distributed over the members.
 
-use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
+use crate::chart::{Bar, Bars, Group, Look, Spread, Unit, figure};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -47,7 +47,7 @@ pub(super) fn by_trace(set: &Set) -> Figure {
             let bar = |(look, how): (usize, &str)| Bar {
                 look: Look(look),
                 value: cvs[look],
-                whisker: None,
+                spread: None,
                 tip: format!(
                     "{}, {how}: cv {}{}",
                     run.workload,
@@ -133,7 +133,7 @@ pub(super) fn by_scheme(set: &Set) -> Figure {
                 bars.push(Bar {
                     look: set.look(scheme),
                     value: cvs[0],
-                    whisker: run.interval(CV),
+                    spread: run.interval(CV).map(|(low, high)| Spread::Interval(low, high)),
                     tip: format!(
                         "{workload}, {scheme}: cv {}{}",
                         cvs[0].map_or("-".to_owned(), figure),

@@ -26,7 +26,7 @@ pub(super) fn cost(set: &Set) -> Figure {
                 bars.push(Bar {
                     look: set.look(scheme),
                     value: all,
-                    whisker: None,
+                    spread: None,
                     tip: format!("{workload}, {scheme}: {} decisions take {}", figure(updates), text(all))
                         + &run.of_seeds(),
                 });

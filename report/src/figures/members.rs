@@ -1,6 +1,6 @@
 //! Figures 3, 12 and 13: the tails of the members' latencies.
 
-use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Unit, Up, figure, time};
+use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Spread, Unit, Up, figure, time};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -178,10 +178,10 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
         for (scheme, _) in set.runs_on(structure, workload) {
             let found = of(scheme);
             let over = |value: f64| base.map(|base| value / base);
-            let mut bar = Bar { look: set.look(scheme), value: None, whisker: None, tip: String::new() };
+            let mut bar = Bar { look: set.look(scheme), value: None, spread: None, tip: String::new() };
             if let Some((run, (mean, least, most))) = found {
                 bar.value = over(mean);
-                bar.whisker = over(least).zip(over(most));
+                bar.spread = over(least).zip(over(most)).map(|(least, most)| Spread::Range(least, most));
                 bar.tip = format!(
                     "{workload}, {scheme}: 99.9th percentile of the members {} on average, {} to {}{}",
                     time(mean),
@@ -229,8 +229,8 @@ pub(super) fn tails(set: &Set, structure: &str, named: Named) -> Figure {
             set,
             &format!(
                 "The 99.9th percentile of the latency of each member's operations, waiting in its queue included: the \
-                 bar is the mean over the members, the whisker goes from the least to the largest, all over the mean of \
-                 {first}. A short whisker is an even array."
+                 bar is the mean over the members, the dotted line goes from the least to the largest, all over the mean of \
+                 {first}. A short line is an even array."
             ),
             "paper 000, Figure 12 (5+1) and Figure 13 (7+1).",
         ),

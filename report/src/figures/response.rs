@@ -1,6 +1,6 @@
 //! Figures 8 and 9: mean response times over those of the first scheme.
 
-use crate::chart::{Bar, Bars, Group, Unit, figure, time};
+use crate::chart::{Bar, Bars, Group, Spread, Unit, figure, time};
 use crate::set::Set;
 
 use super::figure::{Cell, Data, Figure, Panel};
@@ -46,7 +46,7 @@ pub(super) fn means(set: &Set, structure: &str, named: Named) -> Figure {
                 bars.push(Bar {
                     look: set.look(scheme),
                     value,
-                    whisker,
+                    spread: whisker.map(|(low, high)| Spread::Interval(low, high)),
                     tip: format!(
                         "{workload}, {scheme}: {kind} mean {mean}, {over} of the first scheme's{}",
                         found.map_or(String::new(), |(run, _)| run.of_seeds())

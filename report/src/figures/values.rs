@@ -1,6 +1,6 @@
 //! One total of each run, by array, workload and scheme.
 
-use crate::chart::{Bar, Bars, Group, Unit, figure, time};
+use crate::chart::{Bar, Bars, Group, Spread, Unit, figure, time};
 use crate::run::LoadedRun;
 use crate::set::Set;
 
@@ -61,7 +61,12 @@ pub(super) fn draw(set: &Set, cast: &Cast<'_>, shown: Shown) -> Figure {
                 let tip = format!("{workload}, {label}: {} {axis}, {over_base} {over}{seeds}", text(value));
                 // A logarithmic axis has no place for zero.
                 let value = Some(value).filter(|value| !log || *value > 0.0);
-                bars.push(Bar { look, value, whisker: interval, tip });
+                bars.push(Bar {
+                    look,
+                    value,
+                    spread: interval.map(|(low, high)| Spread::Interval(low, high)),
+                    tip,
+                });
             }
             if !bars.is_empty() {
                 groups.push(Group { label: workload.to_owned(), bars });

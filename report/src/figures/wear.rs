@@ -49,7 +49,7 @@ pub(super) fn by_member(set: &Set) -> Figure {
                     let count = run.column(column).get(member).map(|&count| count as f64);
                     let tip =
                         format!("member {member}, {scheme}: {} {what}", count.map_or("-".to_owned(), figure));
-                    Bar { look: set.look(scheme), value: count, whisker: None, tip: tip + &run.of_seeds() }
+                    Bar { look: set.look(scheme), value: count, spread: None, tip: tip + &run.of_seeds() }
                 };
                 let group = |member: usize| Group {
                     label: format!("member {member}"),

@@ -137,5 +137,5 @@ fn bar(scene: &Scene<'_>, cache: usize, relative: bool) -> Bar {
         format!("{}, {}: {}{over}", scene.workload, CACHES[cache], time(mean))
     });
     let value = if relative { over } else { mean.map(|(mean, _)| mean) };
-    Bar { look: Look(cache), value, whisker: None, tip }
+    Bar { look: Look(cache), value, spread: None, tip }
 }

@@ -50,7 +50,7 @@ pub(super) fn by_alpha(set: &Set, cast: &Cast<'_>) -> Figure {
         let bar = |look, name: &str, alpha: f64| {
             let years = years(parity, members, alpha).unwrap_or(0.0);
             let tip = format!("{name}: alpha {}, {} years", figure(alpha), figure(years));
-            Bar { look, value: Some(years), whisker: None, tip }
+            Bar { look, value: Some(years), spread: None, tip }
         };
         let group = |alpha: f64| {
             let label = format!("printed α {alpha}");

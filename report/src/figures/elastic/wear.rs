@@ -38,7 +38,7 @@ pub(super) fn by_member(set: &Set, cast: &Cast<'_>) -> Figure {
                     }
                     let (erased, seeds) = (figure(*erases as f64), run.of_seeds());
                     let tip = format!("member {column}, {label}: {erased} blocks erased{seeds}");
-                    groups[column].bars.push(Bar { look, value: Some(*erases as f64), whisker: None, tip });
+                    groups[column].bars.push(Bar { look, value: Some(*erases as f64), spread: None, tip });
                 }
             }
             if only.is_some_and(|only| only != workload) {

@@ -1,6 +1,6 @@
 //! Figures 13 and 14: read waiting of BRR over the length of the chips' queues and of parity groups.
 
-use crate::chart::{Bar, Bars, Group, Look, Unit, figure};
+use crate::chart::{Bar, Bars, Group, Look, Spread, Unit, figure};
 use crate::figures::figure::{Data, Figure, Panel};
 use crate::run::LoadedRun;
 
@@ -56,7 +56,7 @@ fn draw(sweep: Sweep<'_>, (number, what, about): (u32, &str, &str), axis: &str) 
         let (least, most) = all.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
         data.row([value.to_string(), figure(mean), figure(least), figure(most), all.len().to_string()]);
         let tip = format!("{axis} {value}: {} ({} to {})", figure(mean), figure(least), figure(most));
-        let bar = Bar { look: Look(2), value: Some(mean), whisker: Some((least, most)), tip };
+        let bar = Bar { look: Look(2), value: Some(mean), spread: Some(Spread::Range(least, most)), tip };
         bars.push(Group { label: value.to_string(), bars: vec![bar] });
     }
     let body = if bars.len() < 2 {

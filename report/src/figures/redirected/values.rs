@@ -126,7 +126,7 @@ pub(super) fn utilisation(cast: &Cast<'_>) -> Figure {
             let bar = |((name, _, look), share): (&(&str, &str, Look), f64)| Bar {
                 look: *look,
                 value: Some(share),
-                whisker: None,
+                spread: None,
                 tip: format!("{trace}, {name}: {} %", figure(share * 100.0)),
             };
             groups
@@ -175,7 +175,7 @@ fn normalised(cast: &Cast<'_>, shown: &Shown) -> Figure {
                 ]);
                 let value = text(ours);
                 let tip = format!("{trace}, {name}: {value}, {told} of Async_FIFO");
-                bars.push(Bar { look: Look(place), value: over, whisker: None, tip });
+                bars.push(Bar { look: Look(place), value: over, spread: None, tip });
             }
             groups.push(Group { label: (*trace).to_owned(), bars });
         }

@@ -112,7 +112,7 @@ fn group(scene: &Scene<'_>, chunks: &[u64]) -> Group {
         let tip = found.map_or(String::new(), |(_, rate, _)| {
             format!("{}, chunk {}: {} MiB/s", scene.workload, Bytes(*chunk), figure(*rate))
         });
-        Bar { look: Look(at), value: found.map(|(_, rate, _)| *rate), whisker: None, tip }
+        Bar { look: Look(at), value: found.map(|(_, rate, _)| *rate), spread: None, tip }
     };
     Group { label: scene.size.to_owned(), bars: chunks.iter().enumerate().map(bar).collect() }
 }

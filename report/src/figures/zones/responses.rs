@@ -138,7 +138,7 @@ fn sizes(all: &[Scene<'_>]) -> Vec<Group> {
         let bar = |(scene, _): &(&Scene<'_>, Setting<'_>)| {
             let value = mean(scene);
             let tip = value.map_or(String::new(), |value| format!("{}: {}", scene.workload, time(value)));
-            Bar { look: Look(MC_RAIS), value: value.map(|value| value / base), whisker: None, tip }
+            Bar { look: Look(MC_RAIS), value: value.map(|value| value / base), spread: None, tip }
         };
         let label = format!("{}{}", first.trace, first.used());
         groups.push(Group { label, bars: ours.into_iter().map(bar).collect() });
@@ -220,7 +220,7 @@ fn group(scene: &Scene<'_>, label: String, total: &str) -> Group {
             let over = over.map_or(String::new(), |over| format!(", {} of 4 KB-RAIS", figure(over)));
             format!("{}, {}: {}{over}", scene.workload, ARRAYS[array], time(value))
         });
-        Bar { look: Look(array), value: over, whisker: None, tip }
+        Bar { look: Look(array), value: over, spread: None, tip }
     };
     Group { label, bars: (0..ARRAYS.len()).map(bar).collect() }
 }
