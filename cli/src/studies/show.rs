@@ -24,9 +24,9 @@ const EXAMPLES: &[Example] = &[
 
 /// Print the results of a study, with intervals
 ///
-/// A row for each point and scheme: the mean over the seeds with its interval, and the paired difference from the scheme that
-/// the others are compared with, in percent of its mean; `*` where the interval excludes zero. The intervals of one point hold
-/// for all its schemes together (Holm).
+/// A row for each point and scheme: the mean over the seeds with its interval, and the typical ratio to the scheme that the
+/// others are compared with (geometric mean, seed by seed), as a change in percent or as a factor; `*` where its interval
+/// excludes 1. The intervals of one point hold for all its schemes together (Holm).
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
