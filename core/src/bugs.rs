@@ -57,6 +57,10 @@ pub enum Bug {
     RecordsFreedBeyond,
     /// A member that joined counts as if it had its copies of older metadata at once.
     CopiesForgotten,
+    /// Assembly of a log reads no metadata of members that failed, also if no other member has it.
+    LastSourceIgnored,
+    /// The checkpoint and the commit record of a member that returns are cleared although others lack copies of them.
+    KeptCheckpointCleared,
     /// The metadata of a member that returns is cleared although other members lack copies of it.
     KeptMetadataCleared,
     /// A write that fails before it has a record, and that was to defer its parity, counts as written.
@@ -455,6 +459,8 @@ impl Bug {
         Self::RepairsNotFlushed,
         Self::RecordsFreedBeyond,
         Self::CopiesForgotten,
+        Self::LastSourceIgnored,
+        Self::KeptCheckpointCleared,
         Self::KeptMetadataCleared,
         Self::FailedWriteDeferred,
         Self::OpenBatchesNotScrubbed,

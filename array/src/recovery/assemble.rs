@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::AssembleError;
 use super::superblocks::{Copies, flush, write_copies};
-use stripewise_core::format::{Copy, MemberState, Superblock};
+use stripewise_core::format::{Copy, MemberState, Placement, Superblock};
 use stripewise_core::geometry::Membership;
 use stripewise_core::media::Media;
 
@@ -23,6 +23,19 @@ pub(crate) struct Assembly {
     pub(crate) epoch: u32,
     /// Members whose superblocks were reconstructed, one bit each: nothing proves that they have all of their content.
     pub(crate) reconstructed: u64,
+    /// For each member, whether it can be a last source of metadata.
+    pub(crate) last_sources: Vec<Option<LastSource>>,
+}
+
+/// A member of a log that is offered and not read, because it failed, but not for damage: what it is known to have is a last
+/// source of metadata that no member has that is read. A member that returned and is not rebuilt yet lacks older copies, so
+/// others may hold the last ones although parity tolerates their absence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LastSource {
+    /// Its position among the offered devices.
+    pub(crate) position: u16,
+    /// The last batch that it is known to have.
+    pub(crate) known: u64,
 }
 
 impl Assembly {
@@ -144,7 +157,16 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
     let (superblock, positions) = head.choose(newest, &effective)?;
     let back = |position: &Option<u16>| position.map_or(0, |at| offered[usize::from(at)].back_page);
     let backs = positions.iter().map(back).collect();
-    Ok(Assembly { superblock: superblock.clone(), positions, backs, update, epoch, reconstructed: 0 })
+    let last_sources = last_sources(superblock, &positions, offered);
+    Ok(Assembly {
+        superblock: superblock.clone(),
+        positions,
+        backs,
+        update,
+        epoch,
+        reconstructed: 0,
+        last_sources,
+    })
 }
 
 /// The offered members from which the version that continues is chosen: the newest superblock of each, with the position of
@@ -246,6 +268,25 @@ impl<'a> Head<'a> {
         check_enough(superblock, &positions, &|number| of(number).is_some(), self.troubles)?;
         Ok(positions)
     }
+}
+
+/// The members that `superblock` calls failed, and that are offered with the content of this array up to a known batch.
+fn last_sources(
+    superblock: &Superblock,
+    positions: &[Option<u16>],
+    offered: &[Copies],
+) -> Vec<Option<LastSource>> {
+    let mut sources = vec![None; positions.len()];
+    for (position, copies) in (0..).zip(offered) {
+        let Some(number) = copies.newest().map(|block| block.number) else { continue };
+        if superblock.placement != Placement::Log || positions[usize::from(number)].is_some() {
+            continue;
+        }
+        let stamp = superblock.stamp_of(number, [copies.front.as_ref(), copies.back.as_ref()]);
+        let known = superblock.known_of(number, stamp);
+        sources[usize::from(number)] = (known > 0).then_some(LastSource { position, known });
+    }
+    sources
 }
 
 /// Whether more than P members of a group have the front copy of a version and no valid back copy. Damage alone destroys

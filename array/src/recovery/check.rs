@@ -145,7 +145,8 @@ impl<M: Memory> Array<M> {
             // The version on the members: assembly, if only to read, has begun another epoch in memory.
             let superblock = members.on_members.as_ref().unwrap_or(&members.superblock);
             let positions = &opened.positions;
-            let mut found = WalkFindings { media, superblock, positions, geometry, pages_read: 0 };
+            let mut found =
+                WalkFindings { media, superblock, positions, last_sources: &[], geometry, pages_read: 0 };
             found.damaged(&mut |copy| copies.push(copy));
         }
         let page = vec![0; geometry.page_bytes as usize];

@@ -157,7 +157,12 @@ pub(super) fn open<M: Memory>(
     let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
     let superblock = &assembly.superblock;
     let positions = &assembly.positions;
-    let mut found = WalkFindings { media, superblock, positions, geometry: &geometry, pages_read: 0 };
+    let mut found =
+        WalkFindings { media, superblock, positions, last_sources: &[], geometry: &geometry, pages_read: 0 };
+    let has_last_sources = assembly.last_sources.iter().any(Option::is_some);
+    if has_last_sources && !opening.has_bug(Bug::LastSourceIgnored) && !is_complete(&mut found) {
+        found.last_sources = &assembly.last_sources;
+    }
     let Some(checkpoint) = found.checkpoint() else {
         return Err(AssembleError::Refused(
             "no checkpoint of the array can be read; offer more of its members".into(),
@@ -169,7 +174,7 @@ pub(super) fn open<M: Memory>(
     let mut walk = found.walk(&checkpoint, &mut |batch| {
         install.enter(&batch.header, batch.entries(), batch.tombstones());
     });
-    let promised = commit.map_or(0, |commit| commit.horizon).max(checkpoint.header.horizon);
+    let promised = promised(&checkpoint, commit.as_ref());
     let ignores = opening.has_bug(Bug::GapIgnored);
     let mut losses = if ignores { Vec::new() } else { losses(&walk, &checkpoint, promised) };
     losses.extend(newer_checkpoint(&checkpoint.header, commit.as_ref()));
@@ -345,6 +350,21 @@ fn newer_checkpoint(taken: &CheckpointHeader, commit: Option<&Commit>) -> Option
         "commit record {} names {newest} of epoch {}, which cannot be read; the newest that can is {} of epoch {}",
         commit.number, commit.epoch, taken.number, taken.epoch
     ))
+}
+
+/// The last batch that a flush covered.
+fn promised(checkpoint: &Checkpoint, commit: Option<&Commit>) -> u64 {
+    commit.map_or(0, |commit| commit.horizon).max(checkpoint.header.horizon)
+}
+
+/// Whether the members that are read have all metadata of durable content.
+fn is_complete(found: &mut WalkFindings<'_>) -> bool {
+    let Some(checkpoint) = found.checkpoint() else { return false };
+    let commit = found.commit();
+    let walk = found.walk(&checkpoint, &mut |_| ());
+    let promised = promised(&checkpoint, commit.as_ref());
+    losses(&walk, &checkpoint, promised).is_empty()
+        && newer_checkpoint(&checkpoint.header, commit.as_ref()).is_none()
 }
 
 /// Durable content that cannot be found.

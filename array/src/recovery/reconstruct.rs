@@ -287,6 +287,7 @@ impl Remains<'_> {
             media: self.media,
             superblock: model,
             positions: &[],
+            last_sources: &[],
             geometry: self.geometry,
             pages_read: 0,
         };

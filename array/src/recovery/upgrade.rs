@@ -149,7 +149,8 @@ fn horizon(
     }
     let geometry = scheme.resolve(members, true)?;
     let Assembly { superblock, positions, .. } = assembly;
-    let mut found = WalkFindings { media, superblock, positions, geometry: &geometry, pages_read: 0 };
+    let mut found =
+        WalkFindings { media, superblock, positions, last_sources: &[], geometry: &geometry, pages_read: 0 };
     let Some(checkpoint) = found.checkpoint() else {
         return Err(AssembleError::Refused(
             "no checkpoint of the array can be read; `stripewise check` says more".into(),

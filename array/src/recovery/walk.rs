@@ -1,5 +1,6 @@
 //! Finds the content of a log: the newest checkpoint and commit record, and the batches of all segments.
 
+use super::assemble::LastSource;
 use super::site::ROUND_PAGES;
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use stripewise_core::media::{At, Media};
 pub(super) struct Checkpoint {
     pub(super) header: CheckpointHeader,
     pub(super) body: Vec<u8>,
-    /// The number of members that have its header.
+    /// The number of members, apart from last sources, that have its header.
     pub(super) copies: usize,
 }
 
@@ -54,6 +55,8 @@ pub(super) struct WalkFindings<'a> {
     pub(super) media: &'a mut dyn Media,
     pub(super) superblock: &'a Superblock,
     pub(super) positions: &'a [Option<u16>],
+    /// For each member that is not read, whether its copies of metadata count; empty if those of none do.
+    pub(super) last_sources: &'a [Option<LastSource>],
     pub(super) geometry: &'a Geometry,
     pub(super) pages_read: u64,
 }
@@ -61,10 +64,34 @@ pub(super) struct WalkFindings<'a> {
 impl WalkFindings<'_> {
     /// Reads pages of members of the array; `None` for pages that cannot be read.
     pub(super) fn read(&mut self, at: &[(u16, u32)]) -> Vec<Option<Box<[u8]>>> {
+        let positions = self.positions;
+        self.read_from(at, |member| positions[usize::from(member)])
+    }
+
+    /// Reads pages with metadata, of last sources too.
+    fn read_metadata(&mut self, at: &[(u16, u32)]) -> Vec<Option<Box<[u8]>>> {
+        let (positions, last_sources) = (self.positions, self.last_sources);
+        self.read_from(at, |member| {
+            let last = || last_sources.get(usize::from(member)).copied().flatten();
+            positions[usize::from(member)].or_else(|| last().map(|source| source.position))
+        })
+    }
+
+    /// Whether `member` is known to have metadata that was written up to `batch`.
+    fn knows(&self, member: u16, batch: u64) -> bool {
+        self.positions[usize::from(member)].is_some()
+            || self.last_sources[usize::from(member)].is_some_and(|source| batch <= source.known)
+    }
+
+    fn read_from(
+        &mut self,
+        at: &[(u16, u32)],
+        position: impl Fn(u16) -> Option<u16>,
+    ) -> Vec<Option<Box<[u8]>>> {
         let mut contents = vec![None; at.len()];
         let (mut asked, mut places) = (Vec::new(), Vec::new());
         for (place, &(member, page)) in at.iter().enumerate() {
-            if let Some(position) = self.positions[member as usize] {
+            if let Some(position) = position(member) {
                 asked.push(At { member: position, page });
                 places.push(place);
             }
@@ -94,14 +121,15 @@ impl WalkFindings<'_> {
         let slots = [area.first, area.first + area.pages];
         let at: Vec<(u16, u32)> =
             self.members().flat_map(|member| slots.map(|first| (member, first))).collect();
-        let headers = self.read(&at);
+        let headers = self.read_metadata(&at);
         let segments = self.superblock.segments();
         let mut found: Vec<((u16, u32), CheckpointHeader)> = Vec::new();
         for (at, page) in at.iter().zip(headers) {
             let header = page.and_then(|page| CheckpointHeader::parse(&page).ok());
             let is_ours = |header: &CheckpointHeader| {
                 let is_size = header.segments == segments && header.chunks == self.superblock.capacity;
-                header.array == self.superblock.array && is_size && is_suitable(header)
+                let is_known = self.knows(at.0, header.horizon);
+                header.array == self.superblock.array && is_size && is_known && is_suitable(header)
             };
             found.extend(header.filter(is_ours).map(|header| (*at, header)));
         }
@@ -115,12 +143,14 @@ impl WalkFindings<'_> {
         for &((member, first), header) in &found {
             let at: Vec<(u16, u32)> = (1..=pages).map(|page| (member, first + page)).collect();
             let mut body = Vec::with_capacity(pages as usize * self.superblock.page_bytes as usize);
-            for page in at.chunks(ROUND_PAGES).flat_map(|round| self.read(round)) {
+            for page in at.chunks(ROUND_PAGES).flat_map(|round| self.read_metadata(round)) {
                 body.extend_from_slice(page.as_deref().unwrap_or_default());
             }
             body.truncate(header.body_bytes as usize);
             if header.check_body(&body).is_ok() {
-                let copies = found.iter().filter(|(_, its)| *its == header).count();
+                let is_read = |member: u16| self.positions[usize::from(member)].is_some();
+                let copies =
+                    found.iter().filter(|((member, _), its)| *its == header && is_read(*member)).count();
                 return Some(Checkpoint { header, body, copies });
             }
         }
@@ -134,8 +164,12 @@ impl WalkFindings<'_> {
         let at: Vec<(u16, u32)> =
             self.members().flat_map(|member| pages.clone().map(move |page| (member, page))).collect();
         let array = self.superblock.array;
-        let records = self.read(&at).into_iter().flatten().filter_map(|page| Commit::parse(&page).ok());
-        records.filter(|record| record.array == array).max_by_key(|record| (record.epoch, record.number))
+        let pages = self.read_metadata(&at);
+        let records = at.iter().zip(pages).filter_map(|(&(member, _), page)| {
+            let record = Commit::parse(&page?).ok()?;
+            (record.array == array && self.knows(member, record.horizon)).then_some(record)
+        });
+        records.max_by_key(|record| (record.epoch, record.number))
     }
 
     /// The member and page of a slot of a segment.
@@ -164,12 +198,13 @@ impl WalkFindings<'_> {
             }
             let at: Vec<(u16, u32)> =
                 heads.iter().map(|head| self.member(head.segment, head.first + head.nth)).collect();
-            let pages = self.read(&at);
+            let pages = self.read_metadata(&at);
             let mut next = Vec::with_capacity(ROUND_PAGES);
-            for (head, page) in heads.into_iter().zip(&pages) {
+            for ((head, &(member, _)), page) in heads.into_iter().zip(&at).zip(&pages) {
                 let entry = segment(&checkpoint.body, head.segment);
                 let page = page.as_deref();
                 let counted = page.and_then(|page| self.counted(page, &head, entry, checkpoint));
+                let counted = counted.filter(|(summary, _)| self.knows(member, summary.header.batch));
                 let Some((summary, is_named)) = counted else {
                     let nth = head.nth + 1;
                     if nth < copies && head.first + nth < slots {
