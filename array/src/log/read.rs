@@ -13,6 +13,7 @@ use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::{Content, Walker};
+use crate::log::durable::Rebuild;
 use crate::log::{Location, Log};
 
 impl Log {
@@ -139,8 +140,8 @@ impl Log {
     }
 
     /// Whether content that operation `id` read, and that does not match its checksum, is an error of its member. Neither
-    /// what the member lacks until it is rebuilt, nor the pages of a stripe without live chunks count: nothing reads them
-    /// again.
+    /// what the member lacks until it is rebuilt, or because its rebuild left it out, nor the pages of a stripe without live
+    /// chunks count: nothing reads them again.
     pub(crate) fn charges_in_log<M: Memory>(&self, id: u32, exec: &Executor<M>) -> bool {
         if exec.has_bug(Bug::StaleCharged) {
             return true;
@@ -149,11 +150,12 @@ impl Log {
         let Plan { row, purpose, trust, .. } = exec.plans[plan as usize];
         let member = exec.slots[id as usize].operation.member;
         let segment = self.segment_of(row) as usize;
-        let is_joining = self.durable.as_ref().is_some_and(|durable| {
-            durable.members.rebuilds.iter().any(|its| its.member == member && its.part.stale[segment])
+        let is_excused = self.durable.as_ref().is_some_and(|durable| {
+            let lacks = |its: &Rebuild| its.member == member && (its.part.stale[segment] || its.leaves_out);
+            durable.members.is_left_out(member) || durable.members.rebuilds.iter().any(lacks)
         });
         let walks = matches!(purpose, Purpose::Rebuild | Purpose::Scrub) && trust != Trust::Asks;
-        !is_joining && (!walks || self.live_columns(plan, exec) != 0)
+        !is_excused && (!walks || self.live_columns(plan, exec) != 0)
     }
 
     /// Records the slots of the columns of a stripe, and the content that a walker knows of them.

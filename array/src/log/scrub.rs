@@ -132,6 +132,10 @@ impl Log {
         durable.sync.is_asked |= has_moved || waits || !durable.collected.is_empty();
         let is_verified = durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
         let is_repeated = durable.members.scrub.walk.is_some();
+        if is_verified && !exec.any_failed {
+            // All copies of summaries are good, those too that a rebuild could not write at first.
+            durable.shaky.clear();
+        }
         if is_verified && durable.shaky.is_empty() && !exec.read_only {
             exec.metadata.doubted = 0;
             durable.is_news |= durable.members.superblock.verify();

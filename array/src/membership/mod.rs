@@ -31,6 +31,8 @@ pub(crate) struct Membership<W, R> {
     /// Number of stripes or rows with lost chunks of hosts that rebuilds could not recover, since a scrub last found nothing
     /// lost.
     pub(crate) unrecovered: u64,
+    /// The members whose rebuilds left content out since then, as a mask: what they lack is no error of theirs.
+    left_out: u64,
     pub(crate) scrub: Scrub<W>,
 }
 
@@ -44,6 +46,7 @@ impl<W, R> Membership<W, R> {
             on_members: None,
             rebuilds: Vec::new(),
             unrecovered: 0,
+            left_out: 0,
             scrub: Scrub::default(),
         }
     }
@@ -73,6 +76,7 @@ impl<W, R> Membership<W, R> {
     /// Records that `member` is rebuilt: as whole if nothing of it `is_missing`.
     pub(crate) fn record_active(&mut self, member: u16, is_missing: bool) {
         let is_whole = !is_missing && self.superblock.has_chain();
+        self.left_out = self.left_out & !(1 << member) | u64::from(is_missing) << member;
         self.superblock.members[member as usize].rebuilt(is_whole);
     }
 
@@ -138,7 +142,7 @@ impl<W, R> Membership<W, R> {
         let counts = &mut self.scrub.counts;
         counts.lost += lost;
         if counts.lost == 0 && !misses {
-            self.unrecovered = 0;
+            (self.unrecovered, self.left_out) = (0, 0);
             self.scrub.verified = began;
         }
         let counts = &self.scrub.counts;
@@ -159,6 +163,11 @@ impl<W, R> Membership<W, R> {
     /// The rebuild of `member`.
     pub(crate) fn rebuild_of(&mut self, member: u16) -> Option<&mut Rebuild<R>> {
         self.rebuilds.iter_mut().find(|rebuild| rebuild.member == member)
+    }
+
+    /// Whether the rebuild of `member` left content out, and no scrub found since that nothing is lost.
+    pub(crate) fn is_left_out(&self, member: u16) -> bool {
+        self.left_out >> member & 1 != 0
     }
 
     /// Whether `member` is being rebuilt.

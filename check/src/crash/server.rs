@@ -72,6 +72,9 @@ pub(crate) struct Server<S> {
     has_scrubbed: bool,
     /// Number of errors with which members were charged since a scrub began; `None` if another server began it.
     pub(crate) charged: Option<u64>,
+    /// Whether the array said, when the scrub began, that members which serve have all of their content. It begins a scrub by
+    /// itself when they may not.
+    pub(crate) vouched: bool,
     /// Whether requests may fail, because more is lost than parity tolerates.
     pub(crate) is_beyond: bool,
     /// The content found in every sector, while all sectors are read back.
@@ -105,6 +108,7 @@ impl<S: SystemUnderTest> Server<S> {
             has_flushed_scrub: false,
             has_scrubbed: false,
             charged: None,
+            vouched: false,
             is_beyond: false,
             found: None,
         }
@@ -292,6 +296,8 @@ impl<S: SystemUnderTest> Server<S> {
     /// Begins a scrub. False if one is in progress, which continues.
     pub(crate) fn scrub(&mut self) -> bool {
         let is_new = !self.system.scrubbed().1;
+        let claims = self.claims().unwrap_or_default();
+        self.vouched = is_new && claims.unrecovered == 0 && claims.in_doubt == 0;
         self.system.scrub(self.now, &mut self.driver);
         self.is_scrubbing = self.system.scrubbed().1;
         // A scrub that continues has counts of an earlier server.

@@ -32,7 +32,7 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
         scenario.judge_recovery(&server)?;
         scenario.judge_redundancy(&server, Some(choice))?;
         (scenario.lost, scenario.wronged, scenario.rolled, scenario.outdated) = (0, 0, 0, 0);
-        (scenario.replaced, scenario.coming, scenario.said) = (0, 0, None);
+        (scenario.replaced, scenario.wiped, scenario.coming, scenario.said) = (0, 0, 0, None);
         scenario.counts.played += 1;
         let random = Prng::stream(choice, 0x6e65_7766);
         Ok(Some(Self { scenario, server, random }))

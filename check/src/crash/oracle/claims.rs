@@ -6,7 +6,7 @@ use stripewise_array::{Array, PageMemory};
 
 /// The parts of an array's state from which users learn whether it is redundant: `status`, events, metrics and the reports of
 /// rebuilds and scrubs are made of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claims {
     /// Members without which the array serves, one bit each.
     pub(crate) missing: u64,
@@ -14,6 +14,8 @@ pub(crate) struct Claims {
     pub(crate) rebuilding: u64,
     /// Number of stripes or rows that rebuilds could not recover.
     pub(crate) unrecovered: u64,
+    /// Members that serve and may lack content, one bit each.
+    pub(crate) in_doubt: u64,
     /// Number of chunks that the last scrub found lost.
     pub(crate) lost: u64,
     /// Whether the health of the array is clean, apart from a want of space, which takes no redundancy.
@@ -30,6 +32,7 @@ impl Claims {
             missing: in_state(&state, MemberState::Failed),
             rebuilding: in_state(&state, MemberState::Rebuilding),
             unrecovered: state.rebuild_lost,
+            in_doubt: state.in_doubt,
             lost: state.scrub_lost,
             is_clean: reasons.iter().all(|reason| matches!(reason, Reason::Full | Reason::OutOfSpace)),
         }

@@ -51,7 +51,8 @@ impl Scenario {
                 self.suspects.scrub_ended();
             }
             let is_told = self.questions.has(Question::Charges) && !is_suspect;
-            if (is_told || self.counts.wrongs == 0) && bad + lost + metadata_damaged > 0 {
+            let vouched = std::mem::take(&mut server.vouched);
+            if vouched && (is_told || self.counts.wrongs == 0) && bad + lost + metadata_damaged > 0 {
                 return Err(format!(
                     "a scrub finds {bad} bad pages, {lost} losses and {metadata_damaged} damaged copies of metadata where \
                      nothing went wrong"
