@@ -282,8 +282,7 @@ fn last_sources(
         if superblock.placement != Placement::Log || positions[usize::from(number)].is_some() {
             continue;
         }
-        let stamp = superblock.stamp_of(number, [copies.front.as_ref(), copies.back.as_ref()]);
-        let known = superblock.known_of(number, stamp);
+        let known = superblock.last_source(number, [copies.front.as_ref(), copies.back.as_ref()]);
         sources[usize::from(number)] = (known > 0).then_some(LastSource { position, known });
     }
     sources

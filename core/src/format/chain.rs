@@ -101,6 +101,22 @@ impl Superblock {
         Some(if is_own { stamp } else { Stamp { horizon: 0, ..stamp } })
     }
 
+    /// The last batch up to which metadata counts on the device with `copies`, its superblocks, which is member `number` and is
+    /// not read: it failed, but not for damage, or has an older version of the superblocks. One copy is enough, because each
+    /// page of metadata shows what it is. In this epoch no number was used twice, so everything counts. A device of a copy
+    /// of the array that was served separately counts for nothing.
+    pub fn last_source(&self, number: u16, copies: [Option<&Self>; 2]) -> u64 {
+        let Some(member) = self.members.get(usize::from(number)) else { return 0 };
+        let is_its =
+            |copy: &Self| (copy.array, copy.uuid) == (self.array, member.uuid) && self.was_in(number, copy);
+        let is_in_doubt = member.state != MemberState::Active && member.reason.is_in_doubt();
+        let found = || copies.into_iter().flatten();
+        if !self.has_chain() || is_in_doubt || found().next().is_none() || !found().all(is_its) {
+            return 0;
+        }
+        if found().all(|copy| copy.epoch == self.epoch) { u64::MAX } else { member.failed_batch }
+    }
+
     /// Whether `copy`, a superblock of member `number`, is of the serving in which that member left this array, or of the
     /// current one.
     fn was_in(&self, number: u16, copy: &Self) -> bool {
@@ -236,6 +252,42 @@ mod tests {
         for (left, front, back) in [(0, 30, 30), (5, 0, 0), (5, 0, 5)] {
             assert_eq!(of(left, front, back), Some(50), "an older program wrote it: nothing is concluded");
         }
+    }
+
+    #[test]
+    fn a_member_that_is_not_read_is_a_last_source_of_what_it_is_known_to_have() {
+        let of = |state, reason, copies: [Option<(u32, u64)>; 2]| {
+            let mut array = block(true, true);
+            let its = &mut array.members[IT];
+            (its.state, its.reason, its.failed_batch, its.left_serving) = (state, reason, 40, 7);
+            let uuid = its.uuid;
+            let copy = |(epoch, serving)| Superblock { epoch, serving, uuid, ..block(true, true) };
+            let [front, back] = copies.map(|copy_of| copy_of.map(copy));
+            array.last_source(IT as u16, [front.as_ref(), back.as_ref()])
+        };
+        use MemberState::{Active, Failed};
+        let (now, before, elsewhere) = (Some((9, 7)), Some((8, 7)), Some((9, 30)));
+        assert_eq!(
+            of(Failed, FailReason::Gone, [now, now]),
+            u64::MAX,
+            "in its epoch no number was used twice"
+        );
+        assert_eq!(of(Failed, FailReason::Asked, [now, None]), u64::MAX, "one copy is enough");
+        assert_eq!(
+            of(Active, FailReason::Unknown, [now, now]),
+            u64::MAX,
+            "superblocks do not record its failure yet"
+        );
+        assert_eq!(
+            of(Failed, FailReason::Gone, [now, before]),
+            40,
+            "an assembly may have dropped what came later"
+        );
+        for reason in [FailReason::Damage, FailReason::Unknown] {
+            assert_eq!(of(Failed, reason, [now, now]), 0, "it is in doubt");
+        }
+        assert_eq!(of(Failed, FailReason::Gone, [now, elsewhere]), 0, "it is a member of a copy");
+        assert_eq!(of(Failed, FailReason::Gone, [None, None]), 0, "nothing shows what it is");
     }
 
     #[test]
