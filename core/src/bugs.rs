@@ -61,6 +61,8 @@ pub enum Bug {
     LastSourceIgnored,
     /// The checkpoint and the commit record of a member that returns are cleared although others lack copies of them.
     KeptCheckpointCleared,
+    /// The version of the superblocks that records one member calls another failed, which returns unchanged.
+    ReturningCalledFailed,
     /// The metadata of a member that returns is cleared although other members lack copies of it.
     KeptMetadataCleared,
     /// A write that fails before it has a record, and that was to defer its parity, counts as written.
@@ -461,6 +463,7 @@ impl Bug {
         Self::CopiesForgotten,
         Self::LastSourceIgnored,
         Self::KeptCheckpointCleared,
+        Self::ReturningCalledFailed,
         Self::KeptMetadataCleared,
         Self::FailedWriteDeferred,
         Self::OpenBatchesNotScrubbed,

@@ -164,11 +164,12 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        let failed = exec.failed_members();
         let Some(roster) = self.roster.as_mut().filter(|_| !exec.read_only) else { return false };
         if roster.work.is_under_way {
             return false;
         }
+        let out = exec.failed_members();
+        let failed = roster.to_record(out, exec);
         let Some(telling) = roster.telling else {
             let joining = roster.joining.pop_front();
             let comes =
@@ -176,7 +177,7 @@ impl InPlace {
             let news = || roster.news().map(|(member, news)| (member, news, Stage::FlushData));
             let Some((member, news, stage)) = comes.or_else(news) else { return false };
             roster.has_repaired &= news != News::Scrubbed;
-            roster.telling = Some(Telling { member, news, stage, begun: 0, failed });
+            roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out });
             return true;
         };
         if telling.stage == Stage::Clear {
@@ -217,8 +218,11 @@ impl InPlace {
         telling: Telling,
         exec: &mut Executor<M>,
     ) -> bool {
-        let Telling { member, stage, begun, failed, news } = telling;
+        let Telling { member, stage, begun, mut failed, news, .. } = telling;
         if stage == Stage::Front && begun == 0 {
+            let out = exec.failed_members();
+            failed = roster.to_record(out, exec);
+            roster.telling = Some(Telling { failed, out, ..telling });
             roster.begin_update(member, news, failed, exec);
         }
         let span = superblock_pages(roster.members.superblock.page_bytes);
@@ -283,8 +287,9 @@ impl InPlace {
     pub(crate) fn members_told<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
         exec.plans[plan as usize].is_under_way = false;
         let gave_up = exec.plans[plan as usize].gave_up;
-        let now = exec.failed_members();
         let Some(roster) = &mut self.roster else { return };
+        let out = exec.failed_members();
+        let now = roster.to_record(out, exec);
         roster.work.is_under_way = false;
         roster.work.pages.clear();
         roster.work.owned.drain(..).for_each(|page| exec.memory.give(page));
@@ -293,7 +298,7 @@ impl InPlace {
         let Some(telling) = roster.telling.as_mut().filter(|telling| gave_up && telling.begun > 0) else {
             return;
         };
-        if telling.failed != now {
+        if telling.out != out {
             // Other members failed, and the superblocks must record it. But no front copy may be overwritten before all back
             // copies of the same version are durable: otherwise a loss of power could leave a member with neither copy.
             let stage = match telling {
@@ -302,7 +307,7 @@ impl InPlace {
                 Telling { news: News::Again, .. } => Stage::Front,
                 _ => Stage::FlushData,
             };
-            (telling.failed, telling.stage, telling.begun) = (now, stage, 0);
+            (telling.failed, telling.out, telling.stage, telling.begun) = (now, out, stage, 0);
             return;
         }
         let Telling { member, news, .. } = *telling;

@@ -174,8 +174,10 @@ pub(crate) struct Telling {
     pub(crate) stage: Stage,
     /// The number of operations of the stage that were begun.
     pub(crate) begun: u32,
-    /// Members that were failed when the superblocks were built, one bit each.
+    /// Members that were failed when the superblocks were built, one bit each, without those that stay.
     pub(crate) failed: u64,
+    /// The same with those that stay: see [`Roster::to_record`].
+    pub(crate) out: u64,
 }
 
 /// The members and their state.
@@ -409,6 +411,16 @@ impl Roster {
             _ => None,
         });
         told.into_iter().chain(self.joining.iter().copied())
+    }
+
+    /// Of the members in the mask `failed`, those that the next version of the superblocks must record. A member that returns
+    /// and of which nothing changed takes part in it instead: a version that calls it failed would be needed by none, and
+    /// after a loss of power the array would lack it, besides those that metadata calls missing.
+    pub(crate) fn to_record<M: Memory>(&self, failed: u64, exec: &Executor<M>) -> u64 {
+        let stays = |&(member, is_returned): &(u16, bool)| is_returned && self.is_unchanged(member);
+        let staying =
+            self.joining.iter().copied().filter(stays).fold(0, |mask, (member, _)| mask | 1 << member);
+        if exec.has_bug(Bug::ReturningCalledFailed) { failed } else { failed & !staying }
     }
 
     /// The next event that the superblocks must record, if any.
