@@ -554,14 +554,8 @@ impl<M: Memory> Placement<M> for InPlace {
         let Some(roster) = self.roster.as_mut().filter(|roster| roster.telling.is_none()) else {
             return false;
         };
-        roster.telling = Some(Telling {
-            member: NO_MEMBER,
-            news: News::Again,
-            stage: Stage::Front,
-            begun: 0,
-            failed,
-            out: failed,
-        });
+        let (member, news, stage) = (NO_MEMBER, News::Again, Stage::Front);
+        roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out: failed });
         true
     }
 

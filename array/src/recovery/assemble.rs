@@ -27,9 +27,10 @@ pub(crate) struct Assembly {
     pub(crate) last_sources: Vec<Option<LastSource>>,
 }
 
-/// A member of a log that is offered and not read, because it failed, but not for damage: what it is known to have is a last
-/// source of metadata that no member has that is read. A member that returned and is not rebuilt yet lacks older copies, so
-/// others may hold the last ones although parity tolerates their absence.
+/// A member of a log that is offered and not read, because it failed, but not for damage, or has an older version of the
+/// superblocks: what it is known to have is a last source of metadata that no member has that is read. A member that
+/// returned and is not rebuilt yet lacks older copies, so others may hold the last ones although parity tolerates their
+/// absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LastSource {
     /// Its position among the offered devices.
@@ -179,7 +180,8 @@ struct Head<'a> {
 
 impl<'a> Head<'a> {
     /// The version that continues, and the positions of its members: the newest one of those that took effect. If that one
-    /// has too few members, and others were served separately since the same serving, theirs.
+    /// has too few members, the one before it, if nothing was acknowledged since; or, if others were served separately since
+    /// the same serving, theirs.
     fn choose(
         &self,
         newest: &'a Superblock,
@@ -190,6 +192,9 @@ impl<'a> Head<'a> {
             Err(AssembleError::Refused(reason)) => reason,
             Err(error) => return Err(error),
         };
+        if let Some(found) = self.version_before(newest, effective) {
+            return Ok(found);
+        }
         // The newest version of each other serving.
         let mut others: BTreeMap<u64, &Superblock> = BTreeMap::new();
         for &its in effective.iter().filter(|its| its.serving != newest.serving) {
@@ -221,6 +226,25 @@ impl<'a> Head<'a> {
             hints.extend(self.copies(newest));
         }
         Err(AssembleError::Refused(refused + &hints.concat()))
+    }
+
+    /// The version of a log that took effect before `newest`, if no back copy of that one is left: a log acknowledges nothing
+    /// between its front copies and its back copies. A device that joined with `newest` may have neither.
+    fn version_before(
+        &self,
+        newest: &Superblock,
+        effective: &[&'a Superblock],
+    ) -> Option<(&'a Superblock, Vec<Option<u16>>)> {
+        let has_back = |version: &Superblock| {
+            self.offered.iter().filter_map(|its| its.back.as_ref()).any(|back| back.is_version_of(version))
+        };
+        if newest.placement != Placement::Log || has_back(newest) {
+            return None;
+        }
+        let is_before =
+            |its: &&&Superblock| its.serving == newest.serving && its.update < newest.update && has_back(its);
+        let before = effective.iter().filter(is_before).max_by_key(|its| its.update)?;
+        Some((before, self.members_of(before).ok()?))
     }
 
     /// The members that were served together, if some belong to a copy of the array of `newest`.
@@ -270,7 +294,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The members that `superblock` calls failed, and that are offered with the content of this array up to a known batch.
+/// The last sources of metadata among the offered members: see [`Superblock::last_source`].
 fn last_sources(
     superblock: &Superblock,
     positions: &[Option<u16>],
@@ -442,6 +466,21 @@ mod tests {
         let found = assembled([(1, 1), (2, 1), (3, 1), (3, 1)]);
         assert_eq!((found.superblock.update, found.update), (1, 3), "the next version is newer than all");
         assert_eq!(found.unfinished(&offered([(1, 1), (2, 1), (3, 1), (3, 1)])), [None; MEMBERS as usize]);
+    }
+
+    #[test]
+    fn a_log_that_lacks_members_of_a_version_without_back_copies_has_the_one_before() {
+        // Version 4 calls member 0 failed, and member 3 is new: power was lost before it had a superblock.
+        let of = |placement, versions| {
+            let mut offered = offered(versions);
+            let copies = offered.iter_mut().flat_map(|its| [&mut its.front, &mut its.back]);
+            copies.flatten().for_each(|copy| copy.placement = placement);
+            assemble(&offered).ok().map(|its| (its.superblock.update, its.update, its.positions))
+        };
+        let before = [(3, 3), (4, 3), (4, 3), (0, 0)];
+        assert_eq!(of(Placement::Log, before), Some((3, 4, vec![Some(0), Some(1), Some(2), None])));
+        assert_eq!(of(Placement::InPlace, before), None, "updates may follow the front copies");
+        assert_eq!(of(Placement::Log, [(3, 3), (4, 4), (4, 3), (0, 0)]), None, "it may be acknowledged");
     }
 
     #[test]
