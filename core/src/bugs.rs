@@ -59,8 +59,8 @@ pub enum Bug {
     CopiesForgotten,
     /// Assembly of a log reads no metadata of members that failed, also if no other member has it.
     LastSourceIgnored,
-    /// The checkpoint and the commit record of a member that returns are cleared although others lack copies of them.
-    KeptCheckpointCleared,
+    /// No copies of the checkpoint and the commit record are made when members with some fail.
+    CopiesNotReplaced,
     /// The version of the superblocks that records one member calls another failed, which returns unchanged.
     ReturningCalledFailed,
     /// The metadata of a member that returns is cleared although other members lack copies of it.
@@ -462,7 +462,7 @@ impl Bug {
         Self::RecordsFreedBeyond,
         Self::CopiesForgotten,
         Self::LastSourceIgnored,
-        Self::KeptCheckpointCleared,
+        Self::CopiesNotReplaced,
         Self::ReturningCalledFailed,
         Self::KeptMetadataCleared,
         Self::FailedWriteDeferred,

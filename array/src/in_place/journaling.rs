@@ -98,8 +98,6 @@ impl InPlace {
         if self.fails_beyond(exec, driver) {
             return true;
         }
-        // Whether a group is beyond parity depends on what the journal has.
-        let missing = self.missing_to_tell(self.journal.as_ref().map_or(0, |journal| journal.missing), exec);
         let Some(mut journal) = self.journal.take() else { return false };
         let images = self.gather_updates(&mut journal, exec);
         // A record that has no updates and reports no freed room must leave room for others.
@@ -108,7 +106,6 @@ impl InPlace {
             && !exec.has_lost_data(self);
         let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
         if !is_idle {
-            journal.missing = missing;
             self.make_record(&mut journal, images, exec);
         }
         let plan = journal.plan;
@@ -259,6 +256,7 @@ impl InPlace {
         }
         journal.record.is_under_way = true;
         journal.wants_record = false;
+        journal.missing = self.missing_to_tell(journal.missing, exec);
         let missing = if exec.has_bug(Bug::MissingNotJournaled) { 0 } else { journal.missing };
         self.fill_record(journal, begun, missing, exec);
         journal.copying = Copying { begun, pages: journal.record.pages.len() as u32, keepers: 0 };

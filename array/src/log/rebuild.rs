@@ -41,10 +41,11 @@ impl Durable {
 }
 
 impl Durable {
-    /// Whether the newest checkpoint or commit record has fewer copies than the loss of `parity` members takes, because
-    /// members with copies failed.
-    fn lacks_copies(&self, parity: u32) -> bool {
-        let lacks = |on: u64| on.count_ones() <= parity;
+    /// Whether the newest checkpoint or commit record has so few copies, because members with copies failed, that parity
+    /// tolerates the loss of the rest.
+    fn lacks_copies<M: Memory>(&self, exec: &Executor<M>) -> bool {
+        let lacks =
+            |on: u64| on.count_ones() <= exec.geometry.tolerance() && !exec.has_bug(Bug::CopiesNotReplaced);
         lacks(self.checkpoint_on) || self.commit_on.is_some_and(|(_, on)| lacks(on))
     }
 
@@ -58,7 +59,6 @@ impl Log {
     /// Lets `member`, which was checked, join the log.
     pub(crate) fn rejoin_log<M: Memory>(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
         let believes = exec.has_bug(Bug::StampIgnored);
-        let parity = exec.geometry.tolerance();
         let durable = self.durable_mut();
         let superblock = &durable.members.superblock;
         let known = match how {
@@ -70,10 +70,8 @@ impl Log {
         durable.members.record_joining(member, known, exec.reason_of(member));
         exec.metadata.doubted &= !(1 << member);
         durable.is_news = true;
-        // The last copies of the newest checkpoint or commit record may be its own.
-        let keeps = known > 0 && durable.lacks_copies(parity) && !exec.has_bug(Bug::KeptCheckpointCleared);
-        durable.sync.uncleared |= if keeps { 0 } else { 1 << member };
-        durable.sync.is_asked |= durable.lacks_copies(parity);
+        durable.sync.uncleared |= 1 << member;
+        durable.sync.is_asked |= durable.lacks_copies(exec);
         self.begin_rebuild(member, 0, exec);
     }
 
@@ -445,7 +443,7 @@ impl Log {
             *on &= !(1 << member);
         }
         // Others take over its copies.
-        durable.sync.is_asked |= durable.lacks_copies(exec.geometry.tolerance());
+        durable.sync.is_asked |= durable.lacks_copies(exec);
         durable.sync.covers &= !(1 << member);
         let had = durable.members.end_rebuild(member).is_some();
         if had || durable.due(exec) != durable.walking {

@@ -17,7 +17,7 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::OpenBatchesNotScrubbed, Some(Fault::FullScrub), [Kind::Log5, Kind::Log6], 200),
     (Bug::RecordsFreedBeyond, Some(Fault::BeyondUnderLoad), [Kind::Journal5, Kind::Journal6], 100),
     (Bug::LastSourceIgnored, Some(Fault::OutDuringRebuild), [Kind::Log5, Kind::Log6], 400),
-    (Bug::KeptCheckpointCleared, Some(Fault::OutDuringRebuild), [Kind::Log5, Kind::Log6], 400),
+    (Bug::CopiesNotReplaced, Some(Fault::OutDuringRebuild), [Kind::Log5, Kind::Log6], 400),
     (Bug::ReturningCalledFailed, Some(Fault::OutDuringRebuild), [Kind::Journal6, Kind::Journal6], 400),
     (Bug::CopiesForgotten, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Journal5], 400),
     (Bug::KeptMetadataCleared, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Journal5], 400),
