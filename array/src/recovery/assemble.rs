@@ -180,7 +180,7 @@ struct Head<'a> {
 
 impl<'a> Head<'a> {
     /// The version that continues, and the positions of its members: the newest one of those that took effect. If that one
-    /// has too few members, the one before it, if nothing was acknowledged since; or, if others were served separately since
+    /// has too few members, the one before it, if nothing relies on the newest; or, if others were served separately since
     /// the same serving, theirs.
     fn choose(
         &self,
@@ -228,17 +228,23 @@ impl<'a> Head<'a> {
         Err(AssembleError::Refused(refused + &hints.concat()))
     }
 
-    /// The version of a log that took effect before `newest`, if no back copy of that one is left: a log acknowledges nothing
-    /// between its front copies and its back copies. A device that joined with `newest` may have neither.
+    /// The version of a log that took effect before `newest`, if nothing relies on that one: a member with its front copy has
+    /// an older back copy, so the update was never complete. A device that joined with `newest` may have neither copy. A back
+    /// copy that cannot be read shows nothing.
     fn version_before(
         &self,
         newest: &Superblock,
         effective: &[&'a Superblock],
     ) -> Option<(&'a Superblock, Vec<Option<u16>>)> {
-        let has_back = |version: &Superblock| {
-            self.offered.iter().filter_map(|its| its.back.as_ref()).any(|back| back.is_version_of(version))
+        let is_of = |copy: &Option<Superblock>, version: &Superblock| {
+            copy.as_ref().is_some_and(|copy| copy.is_version_of(version))
         };
-        if newest.placement != Placement::Log || has_back(newest) {
+        let has_back = |version: &Superblock| self.offered.iter().any(|its| is_of(&its.back, version));
+        let is_incomplete = |its: &Copies| {
+            its.back.as_ref().is_some_and(|back| back.update < newest.update) && is_of(&its.front, newest)
+        };
+        let was_never_complete = !has_back(newest) && self.offered.iter().any(is_incomplete);
+        if newest.placement != Placement::Log || !was_never_complete {
             return None;
         }
         let is_before =
@@ -477,10 +483,13 @@ mod tests {
             copies.flatten().for_each(|copy| copy.placement = placement);
             assemble(&offered).ok().map(|its| (its.superblock.update, its.update, its.positions))
         };
-        let before = [(3, 3), (4, 3), (4, 3), (0, 0)];
-        assert_eq!(of(Placement::Log, before), Some((3, 4, vec![Some(0), Some(1), Some(2), None])));
-        assert_eq!(of(Placement::InPlace, before), None, "updates may follow the front copies");
-        assert_eq!(of(Placement::Log, [(3, 3), (4, 4), (4, 3), (0, 0)]), None, "it may be acknowledged");
+        let (incomplete, expected) =
+            ([(3, 3), (4, 3), (4, 3), (0, 0)], vec![Some(0), Some(1), Some(2), None]);
+        assert_eq!(of(Placement::Log, incomplete), Some((3, 4, expected.clone())));
+        assert_eq!(of(Placement::Log, [(3, 3), (4, 3), (4, 0), (0, 0)]), Some((3, 4, expected)));
+        assert_eq!(of(Placement::InPlace, incomplete), None, "only logs have this rule");
+        assert_eq!(of(Placement::Log, [(3, 3), (4, 4), (4, 3), (0, 0)]), None, "a back copy proves it");
+        assert_eq!(of(Placement::Log, [(3, 3), (4, 0), (4, 0), (0, 0)]), None, "back copies may have rotted");
     }
 
     #[test]
