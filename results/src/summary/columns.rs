@@ -194,11 +194,7 @@ impl Column {
             };
             let (mut center, mut end) = match *effect {
                 Effect::Percent(typical, low, high) => {
-                    // A marked effect must visibly exclude zero.
-                    let is_seen =
-                        |decimals: &usize| rounded(low, *decimals) > 0.0 || rounded(high, *decimals) < 0.0;
-                    let seen = (decimals..=MOST_DECIMALS).find(is_seen).filter(|_| difference.is_significant);
-                    let decimals = seen.unwrap_or(decimals);
+                    let decimals = seen((low, high), decimals, difference);
                     (format!("{typical:+.decimals$}"), format!("[{low:+.decimals$}, {high:+.decimals$}]"))
                 }
                 Effect::Factor(ratio) => {
@@ -207,6 +203,7 @@ impl Column {
                     (center.to_owned(), end.to_owned())
                 }
                 Effect::Points(mean, margin) => {
+                    let decimals = seen((mean - margin, mean + margin), decimals, difference);
                     (format!("{mean:+.decimals$}"), format!("±{margin:.decimals$}"))
                 }
                 Effect::Plain(mean, margin) => {
@@ -249,6 +246,14 @@ pub(super) struct Compared {
     /// The mean of the other.
     pub(super) other: f64,
     pub(super) difference: Difference,
+}
+
+/// The decimals of an effect with the interval from `low` to `high`: at least `decimals`, and so many that a marked effect
+/// visibly excludes zero.
+fn seen((low, high): (f64, f64), decimals: usize, difference: &Difference) -> usize {
+    let is_seen = |decimals: &usize| rounded(low, *decimals) > 0.0 || rounded(high, *decimals) < 0.0;
+    let enough = (decimals..=MOST_DECIMALS).find(is_seen).filter(|_| difference.is_significant);
+    enough.unwrap_or(decimals)
 }
 
 fn unit_behind(unit: &str) -> String {

@@ -349,6 +349,18 @@ fn what_is_marked_is_seen_to_exclude_zero() {
     assert!(text.contains("*-96.3 ±95.9"), "{text}");
 }
 
+/// The difference is -0.0020 ± 0.0007 points: with two decimals that is -0.00 ± 0.00.
+#[test]
+fn a_marked_difference_of_shares_is_seen_to_exclude_zero_too() {
+    let mut entries = five_seeds();
+    let second = [0.499_978, 0.499_987, 0.499_972, 0.499_985, 0.499_978];
+    for (entry, share) in entries.iter_mut().zip([0.5; 5].into_iter().chain(second)) {
+        entry.totals.add("busiest_member_utilisation", Figure::Real(share)).unwrap();
+    }
+    let text = Summary::new(entries).unwrap().text(300);
+    assert!(text.contains("*-0.002 ±0.001"), "{text}");
+}
+
 #[test]
 fn totals_over_seeds_have_means_intervals_and_differences() {
     let summary = Summary::new(five_seeds()).unwrap();
