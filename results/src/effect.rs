@@ -57,8 +57,11 @@ pub fn of_means(ratio: f64) -> String {
 
 /// Whether one over a ratio is a number: it is not for the smallest ones.
 fn has_inverse(ratio: f64) -> bool {
-    (1.0 / ratio).is_finite()
+    1.0 / ratio < LARGEST
 }
+
+/// From here on a number, rounded to two digits, is beyond the range of numbers.
+const LARGEST: f64 = 1.75e308;
 
 /// From here on numbers are written with an exponent: zeros and commas are hard to count.
 const LARGE: f64 = 1e12;
@@ -71,7 +74,7 @@ fn two(value: f64) -> String {
     let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
     match rounded {
         0.0 => "0".to_owned(),
-        rounded if rounded.is_infinite() => "∞".to_owned(),
+        _ if value >= LARGEST => "∞".to_owned(),
         rounded if !(SMALL..LARGE).contains(&rounded) => format!("{value:.1e}"),
         rounded if rounded >= 100.0 => significant(rounded).split('.').next().unwrap_or_default().to_owned(),
         rounded if rounded >= 10.0 => format!("{rounded:.0}"),
@@ -106,6 +109,11 @@ mod tests {
         assert_eq!(factor(ratio(3.0, 0.0, f64::INFINITY)), "×3.0 [0, ∞]");
         assert_eq!(factor(ratio(0.1, 0.0, 0.5)), "÷10 [2.0, ∞]");
         assert_eq!(of_means(5e-324), "×4.9e-324");
+        assert_eq!(
+            (of_means(5.563e-309), of_means(1.74e308)),
+            ("×5.6e-309".to_owned(), "×1.7e308".to_owned())
+        );
+        assert_eq!(of_means(f64::MAX), "×∞");
         assert_eq!((of_means(9.99e11), of_means(1e-6)), ("×1.0e12".to_owned(), "÷1,000,000".to_owned()));
     }
 
@@ -113,7 +121,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
         /// Every positive number, whatever its exponent, as each part of the text and as a ratio of means.
         #[test]
-        fn every_ratio_is_a_number_that_is_read_as_it_was_rounded(bits in 1..f64::INFINITY.to_bits()) {
+        fn every_ratio_is_a_number_that_is_read_as_it_was_rounded(bits in 1..LARGEST.to_bits()) {
             let value = f64::from_bits(bits);
             let read = |text: &str| text.replace(',', "").parse::<f64>().map_err(|_| format!("{value:e}: `{text}`"));
             // Half of the last of two digits, of a first digit that may be 1.
