@@ -248,8 +248,8 @@ pub(super) struct Compared {
     pub(super) difference: Difference,
 }
 
-/// The decimals of an effect with the interval from `low` to `high`: at least `decimals`, and so many that a marked effect
-/// visibly excludes zero.
+/// The decimals of an effect with the interval from `low` to `high`: at least `decimals`, and more where a marked effect would
+/// not be seen to exclude zero.
 fn seen((low, high): (f64, f64), decimals: usize, difference: &Difference) -> usize {
     let is_seen = |decimals: &usize| rounded(low, *decimals) > 0.0 || rounded(high, *decimals) < 0.0;
     let enough = (decimals..=MOST_DECIMALS).find(is_seen).filter(|_| difference.is_significant);
