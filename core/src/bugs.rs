@@ -55,14 +55,22 @@ pub enum Bug {
     RepairsNotFlushed,
     /// Records of the journal are freed while more members of a group failed than parity tolerates.
     RecordsFreedBeyond,
-    /// A member that joined counts as if it had its copies of older metadata at once.
-    CopiesForgotten,
     /// Assembly of a log reads no metadata of members that failed, also if no other member has it.
     LastSourceIgnored,
     /// No copies of the checkpoint and the commit record are made when members with some fail.
     CopiesNotReplaced,
     /// The version of the superblocks that records one member calls another failed, which returns unchanged.
     ReturningCalledFailed,
+    /// Superblocks call a member that returns rebuilding from its first row, also if it has all rows.
+    UnchangedRowsForgotten,
+    /// The journal is not replayed on a member that returns unchanged.
+    NotReplayed,
+    /// A record of the journal calls all members missing that failed, also if the group cannot do without them.
+    AllMissingTold,
+    /// A version of the superblocks is completed although a member failed and returned before its front copy was durable.
+    TornFrontCounts,
+    /// A member that may have no back copy of the superblock, and returns, gets the next front copy at once.
+    FrontCopyFirst,
     /// The metadata of a member that returns is cleared although other members lack copies of it.
     KeptMetadataCleared,
     /// A write that fails before it has a record, and that was to defer its parity, counts as written.
@@ -460,10 +468,14 @@ impl Bug {
         Self::StaleParityTrusted,
         Self::RepairsNotFlushed,
         Self::RecordsFreedBeyond,
-        Self::CopiesForgotten,
         Self::LastSourceIgnored,
         Self::CopiesNotReplaced,
         Self::ReturningCalledFailed,
+        Self::UnchangedRowsForgotten,
+        Self::NotReplayed,
+        Self::AllMissingTold,
+        Self::TornFrontCounts,
+        Self::FrontCopyFirst,
         Self::KeptMetadataCleared,
         Self::FailedWriteDeferred,
         Self::OpenBatchesNotScrubbed,

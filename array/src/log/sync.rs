@@ -316,8 +316,9 @@ impl Log {
         let is_news = durable.is_news;
         match phase {
             Phase::FlushBack => {
-                let told = durable.sync.told.take();
-                durable.members.on_members = told.or(durable.members.on_members.take());
+                if let Some(told) = durable.sync.told.take() {
+                    durable.members.has_told(told, failed | durable.sync.gone);
+                }
             }
             Phase::FlushCommit | Phase::FlushName => {
                 let touched = durable.sync.touched & !failed;

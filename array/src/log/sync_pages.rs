@@ -57,11 +57,15 @@ impl Log {
         exec.geometry.keepers(copies, turn, missing).collect()
     }
 
-    /// Writes zeros over the checkpoints and commit records of joining members: their old content is from another time.
+    /// Writes zeros over the checkpoints and commit records of joining members: their old content is from another time. Those
+    /// that may lack the back copy of the superblock get one.
     pub(crate) fn clear_metadata<M: Memory>(&mut self, exec: &mut Executor<M>) {
         let page_bytes = exec.members.page_bytes as usize;
         let durable = self.durable_mut();
         let (slots, ring) = (durable.layout.checkpoint, durable.layout.commits);
+        if M::CARRIES_DATA {
+            durable.sync.bytes.resize(page_bytes, 0);
+        }
         let mut uncleared = std::mem::take(&mut durable.sync.uncleared);
         while uncleared != 0 {
             let member = uncleared.trailing_zeros() as u16;
@@ -69,9 +73,17 @@ impl Log {
             let heads = [slots.first, slots.first + slots.pages].into_iter();
             let pages = heads.chain(ring.first..ring.first + ring.pages);
             durable.sync.writes.extend(pages.map(|page| PageWrite { member, page, content: 0 }));
-        }
-        if M::CARRIES_DATA {
-            durable.sync.bytes.resize(page_bytes, 0);
+            if durable.members.is_without_back(member) {
+                let first = durable.members.place_of(member, Copy::Back);
+                for page in 0..durable.layout.superblock_pages {
+                    let content = durable.sync.bytes.len();
+                    if M::CARRIES_DATA {
+                        durable.sync.bytes.resize(content + page_bytes, 0);
+                        durable.members.encode_back(member, page, &mut durable.sync.bytes[content..]);
+                    }
+                    durable.sync.writes.push(PageWrite { member, page: first + page, content });
+                }
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use stripewise_exec::Executor;
 
 use crate::log::addresses::NOWHERE;
 use crate::log::buffer::BufferSlot;
+use crate::log::durable::Phase;
 use crate::log::{Location, Log};
 
 /// The result of writing a chunk.
@@ -462,6 +463,10 @@ impl Log {
         if let Some(durable) = self.durable.as_mut() {
             durable.is_news = true;
             durable.sync.gone |= 1 << member;
+            let has_front_alone = matches!(durable.sync.phase, Phase::Back | Phase::FlushBack);
+            if has_front_alone && !exec.has_bug(Bug::FrontCopyFirst) {
+                durable.members.note_without_back(1 << member);
+            }
         }
         self.review_groups(exec);
     }

@@ -33,6 +33,9 @@ pub(crate) struct Membership<W, R> {
     pub(crate) unrecovered: u64,
     /// The members whose rebuilds left content out since then, as a mask: what they lack is no error of theirs.
     left_out: u64,
+    /// The members that failed while their back copies were written, as a mask: they may have a front copy alone. When such a
+    /// member returns, it gets a back copy before that front copy is overwritten, so that it always has one of them.
+    without_back: u64,
     pub(crate) scrub: Scrub<W>,
 }
 
@@ -47,6 +50,7 @@ impl<W, R> Membership<W, R> {
             rebuilds: Vec::new(),
             unrecovered: 0,
             left_out: 0,
+            without_back: 0,
             scrub: Scrub::default(),
         }
     }
@@ -55,8 +59,37 @@ impl<W, R> Membership<W, R> {
     pub(crate) fn take_device(&mut self, member: u16, how: Rejoining) {
         self.back[member as usize] = how.pages() - superblock_pages(self.superblock.page_bytes);
         if let Rejoining::Replacement { uuid, .. } = how {
+            self.without_back &= !(1 << member);
             self.superblock.replace_member(member.into(), uuid);
         }
+    }
+
+    /// The members of the mask `members` may have no back copy.
+    pub(crate) fn note_without_back(&mut self, members: u64) {
+        self.without_back |= members;
+    }
+
+    /// Whether `member`, which joins, must get a back copy first.
+    pub(crate) fn is_without_back(&self, member: u16) -> bool {
+        self.without_back >> member & 1 != 0
+    }
+
+    /// All members have back copies, except perhaps those of the mask `out`.
+    pub(crate) fn has_back(&mut self, out: u64) {
+        self.without_back &= out;
+    }
+
+    /// A version of the superblocks is on all members except those of the mask `out`.
+    pub(crate) fn has_told(&mut self, version: Superblock, out: u64) {
+        self.has_back(out);
+        self.on_members = Some(version);
+    }
+
+    /// Writes the bytes of the back copy of the version that is on the members, of `member`, from page `page` of the copy on over
+    /// `into`.
+    pub(crate) fn encode_back(&self, member: u16, page: u32, into: &mut [u8]) {
+        let mut version = self.on_members.clone().unwrap_or_else(|| self.superblock.clone());
+        encode_superblock(&mut version, (member, self.back[member as usize], page), Copy::Back, into);
     }
 
     /// Records that `member`, which failed for `reason`, is being rebuilt, and that it has everything up to batch `known`.

@@ -23,6 +23,8 @@ pub(crate) struct Assembly {
     pub(crate) epoch: u32,
     /// Members whose superblocks were reconstructed, one bit each: nothing proves that they have all of their content.
     pub(crate) reconstructed: u64,
+    /// Members that are offered and not read, and that have a front copy alone, one bit each.
+    pub(crate) without_back: u64,
     /// For each member, whether it can be a last source of metadata.
     pub(crate) last_sources: Vec<Option<LastSource>>,
 }
@@ -159,6 +161,10 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
     let back = |position: &Option<u16>| position.map_or(0, |at| offered[usize::from(at)].back_page);
     let backs = positions.iter().map(back).collect();
     let last_sources = last_sources(superblock, &positions, offered);
+    let has_front_alone = |copies: &&Copies| copies.back.is_none();
+    let fronts = offered.iter().filter(has_front_alone).filter_map(|copies| copies.front.as_ref());
+    let left_out = fronts.filter(|front| positions[usize::from(front.number)].is_none());
+    let without_back = left_out.fold(0, |mask, front| mask | 1 << front.number);
     Ok(Assembly {
         superblock: superblock.clone(),
         positions,
@@ -166,6 +172,7 @@ pub(crate) fn assemble(offered: &[Copies]) -> Result<Assembly, AssembleError> {
         update,
         epoch,
         reconstructed: 0,
+        without_back,
         last_sources,
     })
 }

@@ -142,6 +142,9 @@ pub(super) fn open<M: Memory>(
     let back = opened.positions.iter().enumerate().map(last).collect();
     if let Placed::InPlace(placement) = &mut array.placement {
         placement.begin_members(superblock.clone(), back, &mut array.exec);
+        if let Some(members) = placement.membership_mut() {
+            members.note_without_back(assembly.without_back);
+        }
         if opening.read_only {
             placement.has_on_members(assembly.superblock.clone());
         }

@@ -236,6 +236,7 @@ pub(super) fn open<M: Memory>(
     superblock.members.iter_mut().for_each(|record| record.failed_batch = record.failed_batch.min(ended));
     let durable = log.durable_mut();
     durable.members.superblock = superblock.clone();
+    durable.members.note_without_back(assembly.without_back);
     durable.resume_write_seqs(superblock.epoch);
     let reuses = opening.has_bug(Bug::NumberReused);
     durable.next_batch = if reuses { checkpoint.header.horizon + 1 } else { ended + 1 };
