@@ -98,6 +98,9 @@ impl InPlace {
         if self.fails_beyond(exec, driver) {
             return true;
         }
+        // Members that joined without copies of metadata count only while the journal is here.
+        let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
+        let missing = self.missing_to_tell(told, exec);
         let Some(mut journal) = self.journal.take() else { return false };
         let images = self.gather_updates(&mut journal, exec);
         // A record that has no updates and reports no freed room must leave room for others.
@@ -106,7 +109,7 @@ impl InPlace {
             && !exec.has_lost_data(self);
         let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
         if !is_idle {
-            self.make_record(&mut journal, images, exec);
+            self.make_record(&mut journal, images, missing, exec);
         }
         let plan = journal.plan;
         self.journal = Some(journal);
@@ -249,14 +252,20 @@ impl InPlace {
     }
 
     /// Builds the steps of the plan that writes the record of the gathered updates.
-    fn make_record<M: Memory>(&mut self, journal: &mut Journal, images: u32, exec: &mut Executor<M>) {
+    fn make_record<M: Memory>(
+        &mut self,
+        journal: &mut Journal,
+        images: u32,
+        missing: u64,
+        exec: &mut Executor<M>,
+    ) {
         let begun = journal.ring.begin(images, journal.updates.len() as u32);
         for &plan in &journal.updates {
             exec.plans[plan as usize].record = begun.number;
         }
         journal.record.is_under_way = true;
         journal.wants_record = false;
-        journal.missing = self.missing_to_tell(journal.missing, exec);
+        journal.missing = missing;
         let missing = if exec.has_bug(Bug::MissingNotJournaled) { 0 } else { journal.missing };
         self.fill_record(journal, begun, missing, exec);
         journal.copying = Copying { begun, pages: journal.record.pages.len() as u32, keepers: 0 };
@@ -341,6 +350,9 @@ impl InPlace {
     /// all of them missing, the array could never be assembled again, even if its members returned.
     pub(crate) fn missing_to_tell<M: Memory>(&self, told: u64, exec: &Executor<M>) -> u64 {
         let failed = exec.failed_members();
+        if failed == 0 || exec.has_bug(Bug::AllMissingTold) {
+            return failed;
+        }
         (0..exec.geometry.groups).fold(0, |mask, group| {
             let its = exec.geometry.group(group).fold(0u64, |its, member| its | 1 << member);
             mask | its & if self.is_beyond(group, 0, exec) { told } else { failed }

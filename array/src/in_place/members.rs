@@ -12,7 +12,7 @@ use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 
 use crate::in_place::InPlace;
 use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
-use crate::membership::{Halt, Membership, Rebuild, encode_superblock, short};
+use crate::membership::{Halt, Membership, Part, Rebuild, encode_superblock, short};
 
 impl InPlace {
     /// Sets up the members of an assembled array, as its superblocks record them, with the first page of each back copy.
@@ -71,28 +71,20 @@ impl InPlace {
 
     /// A group in which more members failed than parity tolerates, `returning` not counted.
     fn group_beyond<M: Memory>(&self, returning: Option<u16>, exec: &Executor<M>) -> Option<u32> {
-        self.beyond_without(returning.map_or(0, |member| 1 << member), exec)
-    }
-
-    /// The same for the members of the mask `returning`.
-    fn beyond_without<M: Memory>(&self, returning: u64, exec: &Executor<M>) -> Option<u32> {
+        let returning = returning.map_or(0, |member| 1 << member);
         (0..exec.geometry.groups).find(|&group| self.is_beyond(group, returning, exec))
     }
 
     /// Whether `group` cannot do without the members that failed, those of the mask `returning` not counted: they are more
-    /// than parity tolerates, together with members that joined and may still lack copies of metadata.
+    /// than parity tolerates, together with members that joined and still lack rows or may lack copies of metadata.
     pub(crate) fn is_beyond<M: Memory>(&self, group: u32, returning: u64, exec: &Executor<M>) -> bool {
         if !exec.any_failed {
             return false;
         }
         let is_failed = |member: &u32| exec.failed[*member as usize] && returning >> member & 1 == 0;
         let failed = exec.geometry.group(group).filter(is_failed).count() as u32;
-        let joined = match (&self.roster, &self.journal) {
-            (Some(roster), Some(journal)) if !exec.has_bug(Bug::CopiesForgotten) => {
-                roster.without_metadata(group, &journal.ring, exec)
-            }
-            _ => 0,
-        };
+        let ring = self.journal.as_ref().map(|journal| &journal.ring);
+        let joined = self.roster.as_ref().map_or(0, |roster| roster.lacking(group, ring, exec));
         failed > 0 && failed + joined > exec.geometry.parity()
     }
 
@@ -113,7 +105,13 @@ impl InPlace {
         let roster = self.roster.as_ref()?;
         let unchanged =
             roster.coming().filter(|&(member, is_returned)| is_returned && roster.is_unchanged(member));
-        self.beyond_without(unchanged.fold(0, |mask, (member, _)| mask | 1 << member), exec)
+        let returning = unchanged.fold(0, |mask, (member, _)| mask | 1 << member);
+        // What superblocks say already, another version may say again.
+        let joins = roster.telling.map_or(0, |telling| telling.joins());
+        let news = roster.members.unrecorded(exec.failed_members() & !returning & !joins);
+        let has_news = |group: u32| exec.geometry.group(group).any(|member| news >> member & 1 != 0);
+        let mut groups = 0..exec.geometry.groups;
+        groups.find(|&group| has_news(group) && self.is_beyond(group, returning, exec))
     }
 
     /// Lets `member`, which was checked, join the array in place.
@@ -133,28 +131,37 @@ impl InPlace {
     /// A member failed: it is no longer rebuilt or announced.
     pub(crate) fn member_lost<M: Memory>(&mut self, member: u16, exec: &Executor<M>) {
         let Some(roster) = &mut self.roster else { return };
-        let was_rebuilt = roster.members.end_rebuild(member).is_some();
+        let is_telling = |telling: &Telling| matches!(telling.stage, Stage::Back | Stage::FlushBack);
+        if roster.telling.as_ref().is_some_and(is_telling) && !exec.has_bug(Bug::FrontCopyFirst) {
+            roster.members.note_without_back(1 << member);
+        }
+        let was_lacking = roster.members.end_rebuild(member).is_some_and(|rebuild| rebuild.part.is_lacking());
         roster.halt_rebuilds(exec);
-        let unchanged = if was_rebuilt { None } else { roster.first_unchanged(member, exec) };
         let update = roster.members.superblock.update;
         let group = exec.geometry.group_of(member.into());
-        let has_metadata = self.is_beyond(group, 0, exec);
+        let is_beyond = self.is_beyond(group, 0, exec);
         let told = self.journal.as_ref().map_or(0, |journal| journal.missing)
             | self.intent.as_ref().map_or(0, |intent| intent.next_missing);
         let Some(roster) = &mut self.roster else { return };
-        roster.unchanged[member as usize] = unchanged.map(|row| Unchanged { row, update, has_metadata });
-        if has_metadata {
+        let unchanged = is_beyond.then_some(Unchanged { update, is_replayed: false });
+        roster.unchanged[member as usize] = unchanged.filter(|_| !was_lacking);
+        if is_beyond {
             // Members that failed just before: what no metadata records did not happen without them.
             let told = told | roster.telling.map_or(0, |telling| telling.failed);
             let failed = exec.geometry.group(group).filter(|&other| exec.failed[other as usize]);
             for other in failed.map(|other| other as usize) {
                 let is_active = roster.members.superblock.members[other].state == MemberState::Active;
                 if is_active && told >> other & 1 == 0 && roster.unchanged[other].is_none() {
-                    roster.unchanged[other] = Some(Unchanged { row: 0, update, has_metadata });
+                    roster.unchanged[other] = unchanged;
                 }
             }
         }
-        roster.telling.take_if(|telling| telling.member == member);
+        if roster.telling.take_if(|telling| telling.member == member).is_some() {
+            roster.replay = None;
+        }
+        if let Some(telling) = &mut roster.telling {
+            telling.gone |= 1 << member;
+        }
         roster.joining.retain(|&(joining, _)| joining != member);
     }
 
@@ -174,12 +181,26 @@ impl InPlace {
             let joining = roster.joining.pop_front();
             let comes =
                 joining.map(|(member, is_returned)| (member, News::Comes { is_returned }, Stage::Clear));
-            let news = || roster.news().map(|(member, news)| (member, news, Stage::FlushData));
+            let news = || roster.news().map(|(member, news)| (member, news, Stage::Mend));
             let Some((member, news, stage)) = comes.or_else(news) else { return false };
             roster.has_repaired &= news != News::Scrubbed;
-            roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out });
+            roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out, gone: 0 });
             return true;
         };
+        let restarts = match telling.stage {
+            // A member is back that may have a front copy alone.
+            Stage::Front if telling.begun == 0 => {
+                let takes_part = |member: &u16| (failed & !telling.joins()) >> member & 1 == 0;
+                let mut members = (0..exec.members.count as u16).filter(takes_part);
+                members.any(|member| roster.members.is_without_back(member))
+            }
+            Stage::Front | Stage::FlushFront => telling.gone != 0 && !exec.has_bug(Bug::TornFrontCounts),
+            _ => false,
+        };
+        if restarts {
+            roster.telling = Some(Telling { stage: Stage::Mend, begun: 0, ..telling });
+            return true;
+        }
         if telling.stage == Stage::Clear {
             // Operations that were in flight to the member when it failed must not arrive after these writes.
             let is_idle = roster.rebuilding == 0;
@@ -188,8 +209,14 @@ impl InPlace {
             }
         }
         let Some(mut roster) = self.roster.take() else { return false };
-        let is_begun = self.begin_stage(&mut roster, telling, exec);
-        let plan = roster.plan;
+        let is_begun = match telling.stage {
+            Stage::Replay => self.begin_replay(&mut roster, telling.member, exec),
+            _ => self.begin_stage(&mut roster, telling, exec),
+        };
+        if let Some(telling) = roster.telling.as_mut().filter(|its| is_begun && its.stage == Stage::Replay) {
+            telling.begun += 1;
+        }
+        let (plan, telling) = (roster.plan, roster.telling.unwrap_or(telling));
         self.roster = Some(roster);
         if is_begun {
             exec.run(plan, self, driver);
@@ -218,32 +245,44 @@ impl InPlace {
         telling: Telling,
         exec: &mut Executor<M>,
     ) -> bool {
-        let Telling { member, stage, begun, mut failed, news, .. } = telling;
-        if stage == Stage::Front && begun == 0 {
+        let Telling { member, stage, begun, mut failed, mut gone, news, .. } = telling;
+        if stage == Stage::Clear && begun == 0 {
+            roster.replay = None;
+        }
+        if matches!(stage, Stage::Mend | Stage::Front) && begun == 0 {
             let out = exec.failed_members();
-            failed = roster.to_record(out, exec);
-            roster.telling = Some(Telling { failed, out, ..telling });
-            roster.begin_update(member, news, failed, exec);
+            (failed, gone) = (roster.to_record(out, exec), 0);
+            roster.telling = Some(Telling { failed, out, gone, ..telling });
         }
         let span = superblock_pages(roster.members.superblock.page_bytes);
-        let takes_part = |other: &u16| *other == member || failed >> other & 1 == 0;
+        let takes_part = |other: &u16| *other == member || (failed | gone) >> other & 1 == 0;
+        let lacks = |other: &u16| roster.members.is_without_back(*other);
+        let all = (0..exec.members.count as u16).filter(takes_part);
         let targets: Vec<u16> = match stage {
-            Stage::Clear | Stage::FlushData if member != NO_MEMBER => vec![member],
-            _ => (0..exec.members.count as u16).filter(takes_part).collect(),
+            Stage::Clear => vec![member],
+            Stage::Mend => all.filter(lacks).collect(),
+            Stage::FlushData if member != NO_MEMBER => {
+                all.filter(|other| *other == member || lacks(other)).collect()
+            }
+            _ => all.collect(),
         };
+        if stage == Stage::Front && begun == 0 {
+            roster.begin_update(member, news, failed, exec);
+        }
         let flushes = u32::from(exec.members.volatile_cache);
         // Operations on each target, from its first page on.
         let (kind, count) = match stage {
             Stage::Clear if self.keeps_metadata(roster, member, exec) => (OperationKind::Write, 0),
             Stage::Clear => (OperationKind::Write, exec.geometry.first_page - span),
-            Stage::Front | Stage::Back => (OperationKind::Write, span),
+            Stage::Mend | Stage::Front | Stage::Back => (OperationKind::Write, span),
             Stage::FlushData | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
+            Stage::Replay => unreachable!("it has steps of its own"),
         };
-        let copy = if stage == Stage::Back { Copy::Back } else { Copy::Front };
+        let copy = if stage == Stage::Front { Copy::Front } else { Copy::Back };
         let first_page = |member: u16| match stage {
             Stage::Clear => span,
-            Stage::Front | Stage::Back => roster.members.place_of(member, copy),
-            Stage::FlushData | Stage::FlushFront | Stage::FlushBack => 0,
+            Stage::Mend | Stage::Front | Stage::Back => roster.members.place_of(member, copy),
+            Stage::Replay | Stage::FlushData | Stage::FlushFront | Stage::FlushBack => 0,
         };
         let now = begun..(targets.len() as u32 * count).min(begun + exec.stride);
         if now.is_empty() {
@@ -261,9 +300,11 @@ impl InPlace {
                 roster.work.owned.push(buffer);
                 let bytes = exec.memory.bytes_mut(buffer);
                 bytes.fill(0);
-                if stage != Stage::Clear {
-                    let place = (member, roster.members.back[member as usize], nth % span);
-                    encode_superblock(&mut roster.told, place, copy, bytes);
+                let place = (member, roster.members.back[member as usize], nth % span);
+                match stage {
+                    Stage::Clear => {}
+                    Stage::Mend => roster.members.encode_back(member, nth % span, bytes),
+                    _ => encode_superblock(&mut roster.told, place, copy, bytes),
                 }
             }
             roster.work.pages.push(buffer);
@@ -287,6 +328,10 @@ impl InPlace {
     pub(crate) fn members_told<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
         exec.plans[plan as usize].is_under_way = false;
         let gave_up = exec.plans[plan as usize].gave_up;
+        let replays = self.roster.as_ref().and_then(|roster| roster.telling);
+        if let Some(Telling { member, .. }) = replays.filter(|telling| telling.stage == Stage::Replay) {
+            self.replayed(member, exec);
+        }
         let Some(roster) = &mut self.roster else { return };
         let out = exec.failed_members();
         let now = roster.to_record(out, exec);
@@ -302,10 +347,9 @@ impl InPlace {
             // Other members failed, and the superblocks must record it. But no front copy may be overwritten before all back
             // copies of the same version are durable: otherwise a loss of power could leave a member with neither copy.
             let stage = match telling {
-                Telling { stage: Stage::Clear, .. } => Stage::Clear,
+                Telling { stage: Stage::Clear | Stage::Replay, .. } => Stage::Clear,
                 Telling { stage: Stage::Back | Stage::FlushBack, .. } => Stage::Back,
-                Telling { news: News::Again, .. } => Stage::Front,
-                _ => Stage::FlushData,
+                _ => Stage::Mend,
             };
             (telling.failed, telling.out, telling.stage, telling.begun) = (now, out, stage, 0);
             return;
@@ -324,7 +368,9 @@ impl InPlace {
     /// A stage is over.
     fn next_stage<M: Memory>(&mut self, telling: Telling, exec: &mut Executor<M>) {
         let stage = match telling.stage {
-            Stage::Clear => Stage::FlushData,
+            Stage::Clear => Stage::Replay,
+            Stage::Replay => Stage::Mend,
+            Stage::Mend => Stage::FlushData,
             Stage::FlushData => Stage::Front,
             Stage::Front => Stage::FlushFront,
             Stage::FlushFront => Stage::Back,
@@ -332,6 +378,9 @@ impl InPlace {
             Stage::FlushBack => return self.news_told(telling, exec),
         };
         if let Some(roster) = &mut self.roster {
+            if stage == Stage::Front {
+                roster.members.has_back(telling.failed & !telling.joins() | telling.gone);
+            }
             roster.telling = Some(Telling { stage, begun: 0, ..telling });
         }
     }
@@ -343,13 +392,12 @@ impl InPlace {
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let believes = exec.has_bug(Bug::ReturnBelieved);
         let Some(roster) = &mut self.roster else { return };
-        roster.members.on_members = Some(roster.told.clone());
+        roster.members.has_told(roster.told.clone(), exec.failed_members());
         // Members that failed while the back copies were written are recorded by another version.
-        let besides = if member == NO_MEMBER { 0 } else { 1 << member };
-        let has_more = roster.members.unrecorded(failed & !besides) != 0;
+        let has_more = roster.members.unrecorded(failed & !telling.joins()) != 0;
         roster.telling = has_more.then_some(Telling {
             news: if news == News::Stopped { news } else { News::Again },
-            stage: Stage::Front,
+            stage: Stage::Mend,
             begun: 0,
             ..telling
         });
@@ -358,11 +406,17 @@ impl InPlace {
         }
         match news {
             News::Comes { is_returned } => {
-                let done = if believes && is_returned { rows } else { 0 };
+                let is_whole = roster.is_whole_on_return(member) || believes && is_returned;
+                let done = if is_whole { rows } else { 0 };
                 roster.begin_rebuild(member, (done, rows), is_returned, behind);
                 exec.failed[member as usize] = false;
                 exec.any_failed = exec.failed.contains(&true);
                 self.welcome(member, exec);
+                let group = exec.geometry.group_of(member.into());
+                let is_beyond = self.is_beyond(group, 0, exec);
+                if let Some(roster) = self.roster.as_mut().filter(|_| !is_beyond) {
+                    roster.forget_unchanged(group, exec);
+                }
             }
             News::Done(rows) => {
                 if let Some(rebuild) = roster.members.rebuild_of(member) {

@@ -23,6 +23,7 @@ pub(crate) mod parity_log;
 pub(crate) mod parity_memory;
 mod reads;
 mod rebuild_scrub;
+pub(crate) mod replaying;
 pub(crate) mod resync;
 mod shared_writes;
 mod split;
@@ -218,6 +219,8 @@ impl<M: Memory> Placement<M> for InPlace {
             Purpose::Trim => self.build_trim(plan, exec),
             Purpose::Flush => self.build_flush(plan, exec),
             Purpose::Inspect => exec.build_inspect(plan),
+            // A page of a record cannot be read; another member may have it.
+            Purpose::WriteSuperblocks => {}
             purpose => unreachable!("its own plans have their steps, and none is to {purpose:?}"),
         }
         Ok(Built::Ready)
@@ -554,8 +557,8 @@ impl<M: Memory> Placement<M> for InPlace {
         let Some(roster) = self.roster.as_mut().filter(|roster| roster.telling.is_none()) else {
             return false;
         };
-        let (member, news, stage) = (NO_MEMBER, News::Again, Stage::Front);
-        roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out: failed });
+        let (member, news, stage) = (NO_MEMBER, News::Again, Stage::Mend);
+        roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out: failed, gone: 0 });
         true
     }
 

@@ -47,9 +47,8 @@ impl InPlace {
         let Some(roster) = &mut self.roster else { return false };
         let members = &roster.members;
         let due = members.rebuilds.iter().filter(|rebuild| rebuild.part.is_due());
-        let due = due.filter(|rebuild| members.halted_by(rebuild.member, exec).is_none());
-        // What a member has, others may need.
-        let due = due.min_by_key(|rebuild| rebuild.part.unchanged).map(|rebuild| rebuild.member);
+        let mut due = due.filter(|rebuild| members.halted_by(rebuild.member, exec).is_none());
+        let due = due.next().map(|rebuild| rebuild.member);
         let Some(rebuild) = due.and_then(|member| roster.members.rebuild_of(member)) else { return false };
         let behind = rebuild.part.behind;
         if let Some(journal) = self.journal.as_mut().filter(|journal| journal.ring.has_before(behind)) {
@@ -186,14 +185,12 @@ impl InPlace {
         let member = exec.geometry.member(place, wanted.trailing_zeros());
         let rebuilds = self.roster.iter().flat_map(|roster| &roster.members.rebuilds);
         let rebuild = rebuilds.into_iter().find(|its| its.member == member).map(|its| &its.part);
-        let row = u64::from(place.page - exec.geometry.first_page);
-        let is_unchanged = rebuild.is_some_and(|its| row >= its.unchanged);
         let is_returned = rebuild.is_some_and(|its| its.is_returned);
         // The checksums of its parity were not tracked while the member was absent.
         let is_known = wanted & exec.geometry.parity_columns() == 0;
         let is_beyond = self.lost_columns(plan, exec).count_ones() > exec.geometry.parity();
         let is_verified = self.journal.is_some() && (is_returned && is_known || is_beyond);
-        if (is_verified || is_unchanged) && lost & wanted == 0 {
+        if is_verified && lost & wanted == 0 {
             exec.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
             exec.plans[plan as usize].acknowledge_here();
             return Ok(());

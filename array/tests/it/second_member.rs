@@ -302,3 +302,43 @@ fn rebuilds_that_do_not_halt_and_members_whose_gaps_are_forgotten_are_found() {
         assert!(lost(Some(Bug::RebuildNotHalted)) > 0, "{scheme}");
     }
 }
+
+/// Whether the array of `disk` assembles without any one of its members, and each chunk has its value.
+fn bears_one_loss(scheme: &str, disk: &Disk, values: &[u8]) -> bool {
+    (0..MEMBERS).all(|gone| {
+        let mut copy = disk.clone();
+        copy.members[gone].is_gone = true;
+        Host::try_open_as(scheme, copy, AssemblyOptions::default())
+            .is_ok_and(|mut host| (0..).zip(values).all(|(chunk, &value)| host.read(chunk) == Some(value)))
+    })
+}
+
+/// Whether parity is right that a member could not take, after it returned, and another one was out at an assembly.
+fn has_right_parity(bug: Option<stripewise_array::Bug>) -> bool {
+    let scheme = in_place("raid5");
+    let mut values: Vec<u8> = (0..CHUNKS).map(value).collect();
+    let mut host = rebuilding(&scheme, &[], 0);
+    host.array.plant(bug);
+    host.fail(1);
+    write_some(&mut host, &mut values, 200);
+    take_back(&mut host, 1);
+    while host.array.is_failed(1) {
+        host.go_on();
+    }
+    host.fail(2);
+    host.finish();
+    let mut host = host.lose_power();
+    host.resume();
+    host.finish();
+    take_back(&mut host, 2);
+    settle(&mut host);
+    bears_one_loss(&scheme, &host.copy_of_disk(), &values)
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn stale_parity_that_is_trusted_is_found() {
+    use stripewise_array::Bug;
+    assert!(has_right_parity(None));
+    assert!(!has_right_parity(Some(Bug::StaleParityTrusted)));
+}

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{Commit, Copy, MemberState, Superblock, Uuid, superblock_pages};
-use stripewise_array::{Outcome, Rejoining};
+use stripewise_array::{AssemblyOptions, Bug, Outcome, Rejoining};
 
 use crate::disk::{Disk, Host};
 
@@ -383,6 +383,134 @@ fn a_flush_during_which_a_stripe_has_to_go_elsewhere_covers_it() {
         }));
         let mut host = host.lose_power();
         (4..11).for_each(|chunk| assert_eq!(host.read(chunk), Some(8), "chunk {chunk}, after {at}"));
+    }
+}
+
+const IN_PLACE: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid6\"\n";
+
+/// Pages of member 1 with a write that no flush covers.
+#[derive(Default)]
+struct InFlight(BTreeSet<u32>);
+
+impl InFlight {
+    const MEMBER: u16 = 1;
+
+    /// Processes all writes of `host` since the last call.
+    fn take(&mut self, host: &mut Host) {
+        for (_, page) in host.take_log().into_iter().filter(|(member, _)| *member == Self::MEMBER) {
+            if page == u32::MAX {
+                self.0.clear();
+            } else {
+                self.0.insert(page);
+            }
+        }
+    }
+
+    /// The member returns after its pages in flight were torn.
+    fn returns_torn(&mut self, host: &mut Host) {
+        let member = &mut host.disk().members[usize::from(Self::MEMBER)];
+        std::mem::take(&mut self.0).into_iter().for_each(|page| member.pages[page as usize].fill(0xee));
+        member.is_gone = false;
+    }
+
+    /// Whether the member would have a whole copy of its superblock if its pages in flight were torn.
+    fn leaves_a_copy(&self, host: &mut Host) -> bool {
+        let span = superblock_pages(PAGE_BYTES);
+        let pages = &host.disk().members[usize::from(Self::MEMBER)].pages;
+        [0, PAGES - span].into_iter().any(|first| {
+            let is_still = (first..first + span).all(|page| !self.0.contains(&page));
+            is_still && Superblock::parse(&pages[first as usize..(first + span) as usize].concat()).is_ok()
+        })
+    }
+}
+
+/// Superblocks are updated for the return of member 0; after `operations` operations of that, member 1 fails and returns with
+/// torn pages. Returns whether its back copy was among them.
+fn return_torn(scheme: &str, operations: u32, bug: Option<Bug>) -> (Host, InFlight, bool) {
+    let mut host = Host::create(scheme, Disk::new(5, PAGES, PAGE_BYTES));
+    host.array.plant(bug);
+    (0..20).for_each(|chunk| host.write(chunk, 1));
+    host.flush();
+    host.fail(0);
+    host.write(3, 2);
+    host.flush();
+    host.finish();
+    host.disk().members[0].is_gone = false;
+    let how = host.returned(0);
+    host.take_log();
+    host.rejoin(0, how);
+    let mut in_flight = InFlight::default();
+    host.finish_within(operations);
+    in_flight.take(&mut host);
+    host.fail(InFlight::MEMBER);
+    while host.is_busy(InFlight::MEMBER) {
+        host.go_on();
+    }
+    let is_torn = in_flight.0.contains(&(PAGES - 1));
+    in_flight.returns_torn(&mut host);
+    host.take_log();
+    let how = host.returned(InFlight::MEMBER);
+    host.rejoin(InFlight::MEMBER, how);
+    (host, in_flight, is_torn)
+}
+
+/// Whether the back copy of the member was torn, and whether it always had a whole copy after that.
+fn returned_torn(scheme: &str, operations: u32, bug: Option<Bug>) -> (bool, bool) {
+    let (mut host, mut in_flight, is_torn) = return_torn(scheme, operations, bug);
+    let mut has_one = in_flight.leaves_a_copy(&mut host);
+    for _ in 0..4000 {
+        host.finish_within(1);
+        in_flight.take(&mut host);
+        has_one &= in_flight.leaves_a_copy(&mut host);
+    }
+    (is_torn, has_one)
+}
+
+/// Whether power may be lost at any time after that, with the pages in flight torn, and the array assembles.
+fn assembles(operations: u32, bug: Option<Bug>) -> bool {
+    const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
+    let (mut host, mut in_flight, _) = return_torn(RAID5, operations, bug);
+    (0..200).all(|_| {
+        host.finish_within(3);
+        in_flight.take(&mut host);
+        let mut disk = host.copy_of_disk();
+        let pages = &mut disk.members[usize::from(InFlight::MEMBER)].pages;
+        in_flight.0.iter().for_each(|&page| pages[page as usize].fill(0xee));
+        Host::try_open_as(RAID5, disk, AssemblyOptions::default()).is_ok()
+    })
+}
+
+#[test]
+fn a_version_is_left_if_a_member_returns_that_may_lack_its_front_copy() {
+    for operations in (0..400).step_by(9) {
+        assert!(assembles(operations, None), "it failed after {operations} operations");
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn a_version_that_a_member_may_lack_is_found() {
+    assert!((0..400).step_by(9).any(|operations| !assembles(operations, Some(Bug::TornFrontCounts))));
+}
+
+#[test]
+fn a_member_that_returns_has_a_whole_superblock_at_any_time_although_pages_in_flight_were_torn() {
+    for scheme in [&*scheme("raid6"), IN_PLACE] {
+        let all = (0..400).step_by(4).map(|operations| (operations, returned_torn(scheme, operations, None)));
+        let torn = all.filter(|&(operations, (is_torn, has_one))| {
+            assert!(has_one, "it failed after {operations} operations");
+            is_torn
+        });
+        assert!(torn.count() > 3, "back copies were torn");
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn a_front_copy_written_over_before_there_is_a_back_copy_is_found() {
+    for scheme in [&*scheme("raid6"), IN_PLACE] {
+        let all = (0..400).step_by(4).map(|nth| returned_torn(scheme, nth, Some(Bug::FrontCopyFirst)));
+        assert!(all.filter(|(_, has_one)| !has_one).count() > 3);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::{Ring, Work};
+use crate::in_place::replaying::Replay;
 use crate::membership::{self, Membership, Part};
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::Superblock;
@@ -90,8 +91,6 @@ pub(crate) struct RowsOfMember {
     pub(crate) turn: u32,
     /// Whether the member's content of a row is kept if it matches the row's checksum.
     pub(crate) is_returned: bool,
-    /// Rows from this one on were not written while the member, which returned, was away.
-    pub(crate) unchanged: u64,
     /// Records of the journal before this number are from the time when the member was away, and older than the rebuilt
     /// content. No row is rebuilt while these records might be replayed.
     pub(crate) behind: u64,
@@ -110,15 +109,13 @@ pub(crate) struct RowsOfMember {
     copies: Copies,
 }
 
-/// What a member still has that failed when rows were already beyond parity.
+/// A member that failed when its group was beyond parity: nothing was written without it since, neither rows nor metadata.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unchanged {
-    /// The first of the rows that were not written since.
-    pub(crate) row: u64,
     /// The version of the superblocks at that time.
     pub(crate) update: u64,
-    /// Whether no metadata was written since that it has copies of.
-    pub(crate) has_metadata: bool,
+    /// Whether it has everything that records of the journal say.
+    pub(crate) is_replayed: bool,
 }
 
 /// The copies of the table and of records from before a member joined, on that member.
@@ -158,7 +155,11 @@ pub(crate) const NO_MEMBER: u16 = u16::MAX;
 pub(crate) enum Stage {
     /// The joining member's old metadata is cleared.
     Clear,
-    /// Everything written to the member is made durable.
+    /// The journal is replayed on the joining member, if it returns unchanged.
+    Replay,
+    /// Members that may have no back copy get one: their front copy is about to be overwritten.
+    Mend,
+    /// Everything written to the joining member is made durable, and so are the back copies that others got.
     FlushData,
     Front,
     FlushFront,
@@ -178,6 +179,16 @@ pub(crate) struct Telling {
     pub(crate) failed: u64,
     /// The same with those that stay: see [`Roster::to_record`].
     pub(crate) out: u64,
+    /// Members that failed since then, even if they are back. Their front copies may be torn, so they get no back copy of this
+    /// version; and if not all front copies are durable yet, another version takes its place.
+    pub(crate) gone: u64,
+}
+
+impl Telling {
+    /// The member that the event is about, as a mask.
+    pub(crate) fn joins(&self) -> u64 {
+        if self.member == NO_MEMBER { 0 } else { 1 << self.member }
+    }
 }
 
 /// The members and their state.
@@ -191,8 +202,10 @@ pub(crate) struct Roster {
     /// The version of the superblocks that is being written, or was written last: all copies of a version are equal, so what
     /// happens meanwhile is in the next one.
     pub(crate) told: Superblock,
-    /// For each member that failed: what it still has, if rows were already beyond parity.
+    /// For each member that failed: whether its group was beyond parity.
     pub(crate) unchanged: Vec<Option<Unchanged>>,
+    /// The replay of the journal on a member that returns.
+    pub(crate) replay: Option<Replay>,
     /// Members that are to join, and whether each is the member that was there before, in the order of their arrival.
     pub(crate) joining: VecDeque<(u16, bool)>,
     /// Whether superblocks must record a clean stop.
@@ -302,6 +315,7 @@ impl Roster {
             plan,
             work: Work::default(),
             telling: None,
+            replay: None,
             joining: VecDeque::new(),
             is_stopping: false,
             is_verified: false,
@@ -333,20 +347,18 @@ impl Roster {
         if self.members.rebuilds.is_empty() {
             self.members.unrecovered = 0;
         }
-        let unchanged = self.unchanged[member as usize].take();
-        let has_metadata = unchanged.is_some_and(|its| its.has_metadata);
+        let has_copies = self.unchanged[member as usize].take().is_some();
         let part = RowsOfMember {
             rows: Rows::new(cursor, rows),
             turn: self.next_turn(),
             is_returned,
-            unchanged: unchanged.map_or(u64::MAX, |its| its.row),
             behind,
             lost: Vec::new(),
             is_full: false,
             tabling: cursor,
             tabled: cursor,
             has_table: false,
-            copies: if behind == 0 || has_metadata { Copies::Kept } else { Copies::Absent },
+            copies: if behind == 0 || has_copies { Copies::Kept } else { Copies::Absent },
         };
         self.members.begin_rebuild(Rebuild::new(member, cursor, part));
     }
@@ -359,17 +371,30 @@ impl Roster {
         rebuilds.filter(move |rebuild| rebuild.part.is_stale(row)).map(|rebuild| rebuild.member)
     }
 
-    /// The members of `group` that are being rebuilt and may lack copies of metadata that others have.
-    pub(crate) fn without_metadata<M: Memory>(&self, group: u32, ring: &Ring, exec: &Executor<M>) -> u32 {
+    /// The members of `group` that are being rebuilt, and that lack rows, or may lack copies of metadata that others have.
+    pub(crate) fn lacking<M: Memory>(&self, group: u32, ring: Option<&Ring>, exec: &Executor<M>) -> u32 {
+        let has_rows = exec.has_bug(Bug::RebuildNotHalted);
         let lacks = |its: &&Rebuild| {
-            exec.geometry.group_of(its.member.into()) == group && its.part.lacks_metadata(ring)
+            let lacks_copies = || ring.is_some_and(|ring| its.part.lacks_metadata(ring));
+            exec.geometry.group_of(its.member.into()) == group
+                && (!has_rows && its.part.is_lacking() || lacks_copies())
         };
         self.members.rebuilds.iter().filter(lacks).count() as u32
     }
 
-    /// Whether `member` failed when rows were already beyond parity, so that these rows were not written without it.
+    /// Whether `member` failed when its group was beyond parity, so that nothing was written without it.
     pub(crate) fn is_unchanged(&self, member: u16) -> bool {
         self.unchanged[member as usize].is_some()
+    }
+
+    /// Whether it has all rows, with what records of the journal say of them.
+    pub(crate) fn is_whole_on_return(&self, member: u16) -> bool {
+        self.unchanged[member as usize].is_some_and(|its| its.is_replayed)
+    }
+
+    /// A member is back, and `group` is no longer beyond parity: from now on rows and metadata are written without the others.
+    pub(crate) fn forget_unchanged<M: Memory>(&mut self, group: u32, exec: &Executor<M>) {
+        exec.geometry.group(group).for_each(|member| self.unchanged[member as usize] = None);
     }
 
     fn next_turn(&mut self) -> u32 {
@@ -387,20 +412,6 @@ impl Roster {
                 let part = &mut self.members.rebuilds[at].part;
                 (part.rows, part.turn) = (Rows::new(part.rows.cursor, part.rows.end), turn);
             }
-        }
-    }
-
-    /// The first of the rows that are beyond parity since `member` failed: what they lack on the members that are being rebuilt
-    /// is more than parity tolerates without that member, so no update writes to them.
-    pub(crate) fn first_unchanged<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u64> {
-        let group_of = |member: u16| exec.geometry.group_of(member.into());
-        let group = group_of(member);
-        let lacking = self.members.rebuilds.iter().filter(|its| group_of(its.member) == group);
-        let mut cursors: Vec<u64> = lacking.map(|rebuild| rebuild.part.rows.cursor).collect();
-        cursors.sort_unstable();
-        match exec.geometry.tolerance().checked_sub(exec.failed_of_group(group)) {
-            Some(borne) => cursors.get(borne as usize).copied(),
-            None => Some(0),
         }
     }
 
@@ -463,6 +474,9 @@ impl Roster {
         match news {
             News::Comes { .. } => {
                 self.members.record_joining(member, 0, exec.reason_of(member));
+                if self.is_whole_on_return(member) && !exec.has_bug(Bug::UnchangedRowsForgotten) {
+                    self.members.record_progress(member, exec.rows_of_group());
+                }
                 exec.metadata.doubted &= !(1 << member);
             }
             News::Done(rows) => self.members.record_progress(member, rows),

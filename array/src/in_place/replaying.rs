@@ -1,0 +1,174 @@
+//! Replay of the redo journal on a member that returns unchanged. Records are kept while rows are beyond parity, so they have
+//! all updates that were in flight when the member left, or that it had in volatile memory only. After the replay it has all
+//! rows, like the members that stayed.
+
+use stripewise_core::bugs::Bug;
+use stripewise_core::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::OperationKind;
+use stripewise_core::plan::Purpose;
+use stripewise_exec::Executor;
+
+use crate::in_place::InPlace;
+use crate::in_place::journal::Roster;
+
+/// A change that a record makes to the member.
+#[derive(Debug)]
+struct Change {
+    entry: RedoEntry,
+    /// The number of its image in the record; `None` for zeros.
+    image: Option<u32>,
+}
+
+/// The progress of a replay.
+#[derive(Debug, Default)]
+pub(crate) struct Replay {
+    /// The record that is being replayed.
+    number: u64,
+    /// Members whose copy of the record cannot be used, one bit each.
+    bad: u64,
+    /// The member whose copy is read.
+    keeper: u16,
+    /// The changes of the record; `None` before its header is read.
+    changes: Option<Vec<Change>>,
+    /// The number of these changes that are done.
+    done: usize,
+    /// The content of the next changes, to be written.
+    contents: Vec<Box<[u8]>>,
+    /// Whether some change could not be replayed.
+    is_partial: bool,
+}
+
+impl Replay {
+    /// Begins with record `number`.
+    fn from(number: u64, is_partial: bool) -> Self {
+        Self { number, is_partial, ..Self::default() }
+    }
+}
+
+impl InPlace {
+    /// Plans the next step of the replay on `member`. Returns false if nothing is left.
+    pub(crate) fn begin_replay<M: Memory>(
+        &mut self,
+        roster: &mut Roster,
+        member: u16,
+        exec: &mut Executor<M>,
+    ) -> bool {
+        let Some(unchanged) = roster.unchanged[usize::from(member)].as_mut() else { return false };
+        let skips = !M::CARRIES_DATA || exec.has_bug(Bug::NotReplayed);
+        let Some(journal) = self.journal.as_ref().filter(|_| !skips) else {
+            unchanged.is_replayed = true;
+            return false;
+        };
+        let (ring, layout) = (&journal.ring, &journal.layout);
+        let replay = roster.replay.get_or_insert_with(|| Replay::from(ring.tail(), false));
+        // Other groups may write a record, which changes nothing on this member.
+        let end = ring.next_number() - u64::from(journal.record.is_under_way);
+        while replay.number < end {
+            let kept = ring.kept(replay.number);
+            let usable = kept.map_or(0, |(.., keepers)| keepers & !replay.bad);
+            let others = usable & !exec.failed_members() & !(1 << member);
+            let keepers = if others != 0 { others } else { usable & 1 << member };
+            let is_done = replay.changes.as_ref().is_some_and(|changes| changes.len() == replay.done);
+            let Some((first, ..)) = kept.filter(|_| !is_done && keepers != 0) else {
+                *replay = Replay::from(replay.number + 1, replay.is_partial || !is_done);
+                continue;
+            };
+            let at = layout.journal.first + first;
+            let operations: Vec<(OperationKind, u16, u32)> = match &replay.changes {
+                None => {
+                    replay.keeper = keepers.trailing_zeros() as u16;
+                    let header = at..at + layout.header_pages();
+                    header.map(|page| (OperationKind::Read, replay.keeper, page)).collect()
+                }
+                Some(changes) if replay.contents.is_empty() => {
+                    let next = changes[replay.done..].iter().take(exec.stride as usize);
+                    let image = |change: &Change| change.image.unwrap_or_default();
+                    next.map(|change| {
+                        (OperationKind::Read, replay.keeper, at + layout.header_pages() + image(change))
+                    })
+                    .collect()
+                }
+                Some(changes) => {
+                    let next = changes[replay.done..].iter().take(replay.contents.len());
+                    let first = layout.data.first;
+                    next.map(|change| (OperationKind::Write, member, first + change.entry.page)).collect()
+                }
+            };
+            for nth in 0..operations.len() {
+                let buffer = exec.memory.take();
+                if let Some(content) = replay.contents.get(nth) {
+                    exec.memory.bytes_mut(buffer).copy_from_slice(content);
+                }
+                roster.work.owned.push(buffer);
+                roster.work.pages.push(buffer);
+            }
+            roster.work.is_under_way = true;
+            self.clear_own(roster.plan, Purpose::WriteSuperblocks, exec);
+            exec.plans[roster.plan as usize].gave_up = false;
+            self.push_own(roster.plan, operations.into_iter(), exec);
+            return true;
+        }
+        unchanged.is_replayed = !replay.is_partial;
+        roster.replay = None;
+        false
+    }
+
+    /// A step of the replay on `member` is over. Content counts only if it has its checksum, whatever the outcome of reading it.
+    pub(crate) fn replayed<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
+        let (Some(roster), Some(journal)) = (&mut self.roster, &self.journal) else { return };
+        let Some(replay) = &mut roster.replay else { return };
+        let pages = roster.work.pages.iter().map(|&page| exec.memory.bytes(page));
+        let Some(changes) = &replay.changes else {
+            let header: Vec<u8> = pages.flatten().copied().collect();
+            let is_it = |record: &RedoRecord| {
+                (record.array, record.epoch, record.number) == (journal.array, journal.epoch, replay.number)
+            };
+            match RedoRecord::parse(&header).ok().filter(is_it) {
+                Some(record) => {
+                    let is_its = |entry: &&RedoEntry| entry.member == member;
+                    let mut its = record.entries.iter().filter(is_its);
+                    // What the member lacks is nowhere.
+                    replay.is_partial |= its.any(|entry| entry.kind == RedoKind::Missing);
+                    replay.changes = Some(changes_of(record, member));
+                }
+                None => replay.bad |= 1 << replay.keeper,
+            }
+            return;
+        };
+        if !replay.contents.is_empty() {
+            replay.done += replay.contents.len();
+            replay.contents.clear();
+            return;
+        }
+        for (change, page) in changes[replay.done..].iter().zip(pages) {
+            let mut content: Box<[u8]> = page.into();
+            match change.image {
+                None => content.fill(0),
+                Some(_) if change.entry.is_masked => content[..REDO_MAGIC.len()].copy_from_slice(&REDO_MAGIC),
+                Some(_) => {}
+            }
+            if change.image.is_some() && crc32c(&content) != change.entry.checksum {
+                // Another member has a copy, with the same changes.
+                replay.contents.clear();
+                (replay.bad, replay.changes) = (replay.bad | 1 << replay.keeper, None);
+                return;
+            }
+            replay.contents.push(content);
+        }
+    }
+}
+
+/// What `record` changes on `member`.
+fn changes_of(record: RedoRecord, member: u16) -> Vec<Change> {
+    let mut images = 0;
+    let mut changes = Vec::new();
+    for entry in record.entries {
+        let image = entry.kind.has_image().then_some(images);
+        images += u32::from(entry.kind.has_image());
+        if entry.member == member && matches!(entry.kind, RedoKind::Image | RedoKind::Zeros) {
+            changes.push(Change { entry, image });
+        }
+    }
+    changes
+}
