@@ -71,7 +71,7 @@ impl Checker {
         Self {
             bug,
             corruption: None,
-            faults: Fault::DEFAULT.to_vec(),
+            faults: Fault::ALL.to_vec(),
             faults_percent: 10,
             questions: Question::DEFAULT.to_vec(),
             arrays: BTreeMap::new(),

@@ -1,5 +1,7 @@
 //! Faults of sound members: they are out for a time, and return.
 
+use stripewise_base::prng::Prng;
+
 use super::stage::Stage;
 use crate::crash::system_under_test::SystemUnderTest;
 
@@ -46,6 +48,13 @@ pub(super) fn out_during_rebuild<S: SystemUnderTest>(mut stage: Stage<'_, S>) ->
         return stage.judge();
     }
     stage.server.is_beyond = true;
+    // Updates are in flight when the others leave. With the bitmap, lost content in their rows may be anything after that.
+    let is_busy = Prng::stream(stage.random.clone().next_u64(), 0x6275_7379).chance(1, 3);
+    if is_busy && stage.scenario.shape.kind.has_checksums() {
+        stage.ask_load(stage.pages() / 4);
+        let in_flight = stage.random.below(100);
+        stage.run(in_flight)?;
+    }
     for &other in others {
         stage.fail(other, false);
     }

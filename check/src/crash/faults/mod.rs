@@ -60,18 +60,6 @@ impl Fault {
         Self::MixedCopies,
     ];
 
-    /// The faults that strike seeds unless the caller chooses. The controller's present defects fail the others.
-    pub const DEFAULT: &[Self] = &[
-        Self::ReturnsAfterDamage,
-        Self::ReturnsStale,
-        Self::DeadRot,
-        Self::RotApart,
-        Self::BeyondUnderLoad,
-        Self::FullScrub,
-        Self::Resized,
-        Self::MixedCopies,
-    ];
-
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
