@@ -10,7 +10,7 @@ use stripewise_core::scheme::Scheme;
 use stripewise_exec::Placement;
 use stripewise_exec::internal::Internal;
 
-use crate::array::{Array, each};
+use crate::array::{Array, Placed, each};
 
 impl<M: Memory> Array<M> {
     /// Bytes that the array exports.
@@ -68,9 +68,14 @@ impl<M: Memory> Array<M> {
         (noted | self.exec.metadata.doubted) & !self.exec.failed_members()
     }
 
-    /// Whether more members of a group are lost than parity tolerates: no flush succeeds, and no write of a log.
+    /// Whether more members of a group are lost than parity tolerates: no flush succeeds, and no write of a log. In place,
+    /// members that are being rebuilt and still lack content count too: no write to the group succeeds.
     pub fn is_beyond_parity(&self) -> bool {
-        each!(self, placement => self.exec.has_lost_data(placement))
+        let lacks = match &self.placement {
+            Placed::InPlace(placement) => placement.is_any_beyond(&self.exec),
+            Placed::Log(_) => false,
+        };
+        lacks || each!(self, placement => self.exec.has_lost_data(placement))
     }
 
     /// Whether `member` has failed.

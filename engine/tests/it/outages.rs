@@ -1,4 +1,4 @@
-//! Logs that lose more members than parity tolerates while they serve: every request is answered, and the engine ends.
+//! Arrays that lose more members than parity tolerates while they serve: every request is answered, and the engine ends.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -158,4 +158,38 @@ fn members_return_without_a_restart_and_the_next_flush_says_that_data_may_be_los
     let mut engine = opened(&log("raid5"), &paths[1..], ways()[0]).unwrap();
     assert_eq!(read(&mut engine, 0, 4096).unwrap(), vec![8; 4096]);
     assert_eq!(read(&mut engine, 2 * CHUNK as u64, CHUNK).unwrap(), vec![5; CHUNK]);
+}
+
+/// Rows that the member which joins lacks cannot do without the other one.
+#[test]
+fn in_place_writes_wait_for_a_second_member_that_left_during_a_rebuild() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_place = scheme("name = \"rows\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n");
+    let paths = created(&in_place, folder.path(), 4, 16 << 20);
+    let failmode = FailMode::Wait(Duration::from_secs(3600));
+    let mut engine = opened(&in_place, &paths, Options { failmode, ..Options::default() }).unwrap();
+    (0..64).for_each(|nth| engine.write(nth * CHUNK as u64, &[3; CHUNK]).unwrap());
+    engine.fail(0).unwrap();
+    (0..64).for_each(|nth| engine.write(nth * CHUNK as u64, &[4; CHUNK]).unwrap());
+    engine.rejoin(0, MemberFile::open(&paths[0], PAGE as u32).unwrap()).unwrap();
+    while engine.status().rebuild.is_none_or(|(_, progress)| progress.done == 0) {
+        assert!(engine.step(), "member 0 joins");
+    }
+    engine.fail(1).unwrap();
+    let status = engine.status();
+    assert!(status.is_beyond_parity && status.rebuild.is_some());
+    let ticket = engine.submit(Request::write(0, &[5; CHUNK])).unwrap();
+    while engine.turn() {}
+    assert!(engine.take_completion().is_none() && engine.status().waits_for_members);
+    engine.rejoin(1, MemberFile::open(&paths[1], PAGE as u32).unwrap()).unwrap();
+    let completion = engine.poll().expect("the write is answered");
+    assert_eq!(completion.result.map(|()| completion.ticket).unwrap(), ticket);
+    while engine.status().rebuild.is_some() {
+        assert!(engine.step(), "a rebuild continues");
+    }
+    assert!(!engine.status().is_beyond_parity);
+    for nth in 0..64 {
+        let expected = if nth == 0 { 5 } else { 4 };
+        assert_eq!(read(&mut engine, nth * CHUNK as u64, CHUNK).unwrap(), vec![expected; CHUNK], "{nth}");
+    }
 }
