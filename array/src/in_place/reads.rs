@@ -99,6 +99,9 @@ impl InPlace {
         exec.plans[plan as usize].acknowledge_here();
         if repair != 0 {
             exec.push_operations(plan, repair & wanted, OperationKind::Write, |_| Class::Repair, place);
+            if let Some(roster) = &mut self.roster {
+                roster.has_healed = true;
+            }
         }
         Ok(Built::Ready)
     }

@@ -39,7 +39,7 @@ pub(crate) struct Crashes {
     /// out-during-rebuild, dead-rot, rot-apart, beyond-under-load, full-scrub, resized or mixed-copies
     #[arg(long, value_name = "FAULT", value_delimiter = ',', conflicts_with = "case")]
     fault: Vec<Fault>,
-    /// Ask these questions about redundancy: redundancy, charges, restart, recovery or repairs [default: all but the last]
+    /// Ask these questions about redundancy: redundancy, charges, restart, recovery or repairs [default: all]
     #[arg(long, value_name = "QUESTION", value_delimiter = ',')]
     oracle: Vec<Question>,
     /// Threads [default: as many as the machine has]

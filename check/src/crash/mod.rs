@@ -73,7 +73,7 @@ impl Checker {
             corruption: None,
             faults: Fault::ALL.to_vec(),
             faults_percent: 10,
-            questions: Question::DEFAULT.to_vec(),
+            questions: Question::ALL.to_vec(),
             arrays: BTreeMap::new(),
         }
     }

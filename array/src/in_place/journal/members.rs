@@ -215,6 +215,8 @@ pub(crate) struct Roster {
     /// Whether a scrub repaired something that may not be durable yet: with a redo journal the hosts' flushes do not flush the
     /// members.
     pub(crate) has_repaired: bool,
+    /// Whether reads repaired something since: a scrub reads it from the member's cache, and finds nothing to repair.
+    pub(crate) has_healed: bool,
     /// Number of walks over rows that rebuild a member.
     turn: u32,
     /// Plans of rebuilding in flight, including plans for a member that has failed since.
@@ -320,6 +322,7 @@ impl Roster {
             is_stopping: false,
             is_verified: false,
             has_repaired: false,
+            has_healed: false,
             turn: 0,
             rebuilding: 0,
             reread: Vec::new(),
@@ -328,7 +331,7 @@ impl Roster {
 
     /// The scrub of `rows` rows has ended or was stopped. Returns whether it verified everything.
     pub(crate) fn end_scrub(&mut self, rows: u64) -> bool {
-        self.has_repaired |= self.members.scrub.counts.repaired > 0;
+        self.has_repaired |= std::mem::take(&mut self.has_healed) || self.members.scrub.counts.repaired > 0;
         let is_complete = self.members.scrub.walk.is_some_and(|scrub| scrub.end == rows);
         let is_verified = self.members.end_scrub(is_complete, 0, Rows::new(0, rows));
         self.is_verified |= is_verified && self.members.superblock.in_doubt() != 0;

@@ -36,9 +36,6 @@ impl Question {
     pub const ALL: [Self; 5] =
         [Self::Redundancy, Self::Charges, Self::Restart, Self::Recovery, Self::Repairs];
 
-    /// The questions that are asked unless the caller chooses. The controller's present defects fail the others.
-    pub const DEFAULT: &[Self] = &[Self::Redundancy, Self::Charges, Self::Restart, Self::Recovery];
-
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
