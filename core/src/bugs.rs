@@ -65,6 +65,8 @@ pub enum Bug {
     UnchangedRowsForgotten,
     /// The journal is not replayed on a member that returns unchanged.
     NotReplayed,
+    /// A row in a region that is marked is written although its group is beyond parity.
+    MarkedRowWritten,
     /// A record of the journal calls all members missing that failed, also if the group cannot do without them.
     AllMissingTold,
     /// A version of the superblocks is completed although a member failed and returned before its front copy was durable.
@@ -473,6 +475,7 @@ impl Bug {
         Self::ReturningCalledFailed,
         Self::UnchangedRowsForgotten,
         Self::NotReplayed,
+        Self::MarkedRowWritten,
         Self::AllMissingTold,
         Self::TornFrontCounts,
         Self::FrontCopyFirst,

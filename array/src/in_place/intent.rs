@@ -1,6 +1,7 @@
 //! Use of the intent bitmap: updates wait until the bit of their region is on the members, and flushes wait until the members
 //! record which members are missing.
 
+use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Uuid;
 use stripewise_core::memory::Memory;
@@ -49,13 +50,19 @@ impl InPlace {
         let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
         let missing = self.missing_to_tell(told, exec);
         let Plan { purpose, record, .. } = exec.plans[plan as usize];
+        // Nothing is written to a group beyond parity, also where the region is marked: see `fails_beyond`.
+        let must_fail = purpose != Purpose::Flush
+            && exec.any_failed
+            && self.is_in_beyond(plan, exec)
+            && !exec.has_bug(Bug::MarkedRowWritten);
         let Some(intent) = &mut self.intent else { return false };
         let is_update = purpose != Purpose::Flush;
         if is_update && record == 0 {
             intent.begin(group, page);
             exec.plans[plan as usize].record = 1;
         }
-        let is_known = intent.missing == missing && (!is_update || intent.is_marked(group, page));
+        let is_marked = !is_update || intent.is_marked(group, page);
+        let is_known = intent.missing == missing && is_marked && !must_fail;
         if !is_known {
             intent.waiting.push_back(plan);
         }

@@ -342,3 +342,29 @@ fn stale_parity_that_is_trusted_is_found() {
     assert!(has_right_parity(None));
     assert!(!has_right_parity(Some(Bug::StaleParityTrusted)));
 }
+
+/// Whether everything is right when a member is back that left during a rebuild, and hosts wrote meanwhile.
+fn is_right_with_a_bitmap(bug: Option<stripewise_array::Bug>) -> bool {
+    let scheme = bitmap();
+    (0..400).step_by(37).all(|operations| {
+        let mut values: Vec<u8> = (0..CHUNKS).map(value).collect();
+        let mut host = rebuilding(&scheme, &[1], operations);
+        if host.array.is_failed(1) || host.array.rebuilding().is_none() {
+            return true;
+        }
+        host.array.plant(bug);
+        host.fail(2);
+        host.finish();
+        write_some(&mut host, &mut values, 200);
+        take_back(&mut host, 2);
+        settle(&mut host);
+        bears_one_loss(&scheme, &host.copy_of_disk(), &values)
+    })
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn rows_in_marked_regions_that_are_written_beyond_parity_are_found() {
+    assert!(is_right_with_a_bitmap(None));
+    assert!(!is_right_with_a_bitmap(Some(stripewise_array::Bug::MarkedRowWritten)));
+}
