@@ -1,6 +1,7 @@
 //! RAID in place as a placement: each page has its row and column, and parity is updated where it lies.
 
 mod absorbing;
+mod beyond;
 pub(crate) mod blank;
 mod bytes;
 mod caching;

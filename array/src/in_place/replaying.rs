@@ -3,48 +3,14 @@
 //! rows, like the members that stayed.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
+use stripewise_core::format::{REDO_MAGIC, RedoRecord, crc32c};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_core::plan::Purpose;
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::journal::Roster;
-
-/// A change that a record makes to the member.
-#[derive(Debug)]
-struct Change {
-    entry: RedoEntry,
-    /// The number of its image in the record; `None` for zeros.
-    image: Option<u32>,
-}
-
-/// The progress of a replay.
-#[derive(Debug, Default)]
-pub(crate) struct Replay {
-    /// The record that is being replayed.
-    number: u64,
-    /// Members whose copy of the record cannot be used, one bit each.
-    bad: u64,
-    /// The member whose copy is read.
-    keeper: u16,
-    /// The changes of the record; `None` before its header is read.
-    changes: Option<Vec<Change>>,
-    /// The number of these changes that are done.
-    done: usize,
-    /// The content of the next changes, to be written.
-    contents: Vec<Box<[u8]>>,
-    /// Whether some change could not be replayed.
-    is_partial: bool,
-}
-
-impl Replay {
-    /// Begins with record `number`.
-    fn from(number: u64, is_partial: bool) -> Self {
-        Self { number, is_partial, ..Self::default() }
-    }
-}
+use crate::in_place::journal::{Change, Replay, Roster};
 
 impl InPlace {
     /// Plans the next step of the replay on `member`. Returns false if nothing is left.
@@ -126,11 +92,9 @@ impl InPlace {
             };
             match RedoRecord::parse(&header).ok().filter(is_it) {
                 Some(record) => {
-                    let is_its = |entry: &&RedoEntry| entry.member == member;
-                    let mut its = record.entries.iter().filter(is_its);
-                    // What the member lacks is nowhere.
-                    replay.is_partial |= its.any(|entry| entry.kind == RedoKind::Missing);
-                    replay.changes = Some(changes_of(record, member));
+                    // What a record has no image of is nowhere.
+                    replay.is_partial |= Change::lacks_image(&record, member);
+                    replay.changes = Some(Change::all_of(record, member));
                 }
                 None => replay.bad |= 1 << replay.keeper,
             }
@@ -157,18 +121,4 @@ impl InPlace {
             replay.contents.push(content);
         }
     }
-}
-
-/// What `record` changes on `member`.
-fn changes_of(record: RedoRecord, member: u16) -> Vec<Change> {
-    let mut images = 0;
-    let mut changes = Vec::new();
-    for entry in record.entries {
-        let image = entry.kind.has_image().then_some(images);
-        images += u32::from(entry.kind.has_image());
-        if entry.member == member && matches!(entry.kind, RedoKind::Image | RedoKind::Zeros) {
-            changes.push(Change { entry, image });
-        }
-    }
-    changes
 }

@@ -3,8 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Ring, Work};
-use crate::in_place::replaying::Replay;
+use super::{Replay, Ring, Work};
 use crate::membership::{self, Membership, Part};
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::Superblock;

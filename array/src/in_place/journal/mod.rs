@@ -6,6 +6,7 @@
 
 mod intent;
 mod members;
+mod replay;
 mod ring;
 mod table;
 
@@ -13,6 +14,7 @@ use std::collections::VecDeque;
 
 pub(crate) use intent::Intent;
 pub(crate) use members::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
+pub(crate) use replay::{Change, Replay};
 pub(crate) use ring::{Begun, Ring};
 pub(crate) use table::Checksums;
 
