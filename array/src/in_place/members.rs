@@ -12,7 +12,7 @@ use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 
 use crate::in_place::InPlace;
 use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
-use crate::membership::{Halt, Membership, Part, Rebuild, encode_superblock, short};
+use crate::membership::{Halt, Membership, Rebuild, encode_superblock, short};
 
 impl InPlace {
     /// Sets up the members of an assembled array, as its superblocks record them, with the first page of each back copy.
@@ -135,7 +135,8 @@ impl InPlace {
         if roster.telling.as_ref().is_some_and(is_telling) && !exec.has_bug(Bug::FrontCopyFirst) {
             roster.members.note_without_back(1 << member);
         }
-        let was_lacking = roster.members.end_rebuild(member).is_some_and(|rebuild| rebuild.part.is_lacking());
+        let ring = self.journal.as_ref().map(|journal| &journal.ring);
+        let was_lacking = roster.members.end_rebuild(member).is_some_and(|its| its.part.lacks_anything(ring));
         roster.halt_rebuilds(exec);
         let update = roster.members.superblock.update;
         let group = exec.geometry.group_of(member.into());

@@ -273,6 +273,11 @@ impl RowsOfMember {
         }
     }
 
+    /// Whether the member lacks rows, or may lack copies of metadata.
+    pub(crate) fn lacks_anything(&self, ring: Option<&Ring>) -> bool {
+        self.is_lacking() || ring.is_some_and(|ring| self.lacks_metadata(ring))
+    }
+
     /// Whether the member's content of `row` must not be read.
     fn is_stale(&self, row: u64) -> bool {
         row >= self.rows.cursor || self.lost.binary_search(&row).is_ok()
@@ -377,9 +382,8 @@ impl Roster {
     pub(crate) fn lacking<M: Memory>(&self, group: u32, ring: Option<&Ring>, exec: &Executor<M>) -> u32 {
         let has_rows = exec.has_bug(Bug::RebuildNotHalted);
         let lacks = |its: &&Rebuild| {
-            let lacks_copies = || ring.is_some_and(|ring| its.part.lacks_metadata(ring));
-            exec.geometry.group_of(its.member.into()) == group
-                && (!has_rows && its.part.is_lacking() || lacks_copies())
+            let is_its = exec.geometry.group_of(its.member.into()) == group;
+            is_its && !has_rows && its.part.lacks_anything(ring)
         };
         self.members.rebuilds.iter().filter(lacks).count() as u32
     }
