@@ -108,7 +108,7 @@ fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
         let meanwhile = if status.waits_for_members { "wait" } else { "fail" };
         writeln!(
             out,
-            "  BEYOND PARITY: too many members are lost; writes and flushes {meanwhile} until some return"
+            "  BEYOND PARITY: too many members are lost, or lack content; writes and flushes {meanwhile} until some return"
         )?;
     }
     if status.out_of_space {
