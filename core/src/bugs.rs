@@ -482,5 +482,7 @@ impl Bug {
         Self::KeptMetadataCleared,
         Self::FailedWriteDeferred,
         Self::OpenBatchesNotScrubbed,
+        Self::DamageForgotten,
+        Self::CopyTrusted,
     ];
 }

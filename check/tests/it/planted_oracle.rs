@@ -23,6 +23,8 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::AllMissingTold, Some(Fault::OutDuringRebuild), [Kind::Journal6, Kind::Journal6], 400),
     (Bug::KeptMetadataCleared, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Journal5], 400),
     (Bug::FailedWriteDeferred, Some(Fault::BeyondUnderLoad), [Kind::Window5, Kind::Window5], 400),
+    (Bug::DamageForgotten, Some(Fault::ReturnsAfterDamage), [Kind::Log5, Kind::Log6], 20),
+    (Bug::CopyTrusted, Some(Fault::MixedCopies), [Kind::Log5, Kind::Log6], 20),
     (Bug::RepairsNotFlushed, Some(Fault::RotApart), [Kind::Journal5, Kind::Window5], 40),
 ];
 

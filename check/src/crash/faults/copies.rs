@@ -25,7 +25,7 @@ pub(super) fn resized<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(),
 }
 
 /// Two copies of the array are served separately, and some members of one are used with the rest of the other. The array is
-/// refused, or assembled from the members of one copy alone.
+/// refused, or assembled from the members of one copy alone; then the others return to it.
 pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), String> {
     let count = stage.pages() / 2;
     stage.ask_load(count);
@@ -71,10 +71,21 @@ pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), S
         let mut one = mixed.clone();
         (one.model, one.lost, one.outdated, one.said) = (model, out, out, None);
         match one.begin::<S>(0, 1) {
-            Ok(_) => return Ok(()),
+            Ok(server) => return Stage { scenario: &mut one, server, random }.take_back(out),
             Err(what) if what.starts_with("it is refused") => return Ok(()),
             Err(what) => answers.push(what),
         }
     }
     Err(format!("members {foreign:#b} are of another copy: {}", answers.join("; or ")))
+}
+
+impl<S: SystemUnderTest> Stage<'_, S> {
+    /// The members in the mask `out`, which are of another copy than the array, return to it. Nothing of their content counts.
+    fn take_back(mut self, out: u64) -> Result<(), String> {
+        for member in (0..self.scenario.shape.members).filter(|member| out >> member & 1 != 0) {
+            self.will_return(member, false);
+        }
+        self.rebuild()?;
+        self.judge().map_err(|what| format!("members {out:#b} return from another copy: {what}"))
+    }
 }
