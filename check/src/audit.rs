@@ -150,6 +150,11 @@ impl Audit<'_> {
     /// The versions of a whole row that parity covers, decoded if they cannot be read; `None` if more is lost than
     /// the code tolerates.
     fn complete(&self, row: u64) -> Option<Covered> {
+        self.complete_without(row, None)
+    }
+
+    /// The same, without reading the column `left_out`.
+    fn complete_without(&self, row: u64, left_out: Option<u32>) -> Option<Covered> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let indices: Vec<u32> =
@@ -158,7 +163,7 @@ impl Audit<'_> {
         let mut content = Covered { row: vec![Vec::new(); indices.len()], lost: 0, indices };
         for column in 0..geometry.columns {
             let index = content.index(column);
-            content.row[index] = match self.covered(row, column) {
+            content.row[index] = match self.covered(row, column).filter(|_| left_out != Some(column)) {
                 Some(bytes) => bytes,
                 None => {
                     content.lost |= 1 << index;
@@ -169,6 +174,18 @@ impl Audit<'_> {
         let mut slices: Vec<&mut [u8]> = content.row.iter_mut().map(Vec::as_mut_slice).collect();
         self.array.code()?.decode(&mut slices, content.lost, content.lost).ok()?;
         Some(content)
+    }
+
+    /// Whether data of `row` would be lost with `member`: it is there, and what the other columns decode to is something else.
+    pub(crate) fn depends_on(&self, row: u64, member: u16) -> bool {
+        let geometry = self.array.geometry();
+        let place = geometry.place(row);
+        let column = (0..geometry.data).find(|&column| geometry.member(place, column) == member);
+        column.is_some_and(|column| {
+            let decoded = self.complete_without(row, Some(column));
+            let found = self.covered(row, column);
+            decoded.zip(found).is_some_and(|(decoded, found)| decoded.row[decoded.index(column)] != found)
+        })
     }
 
     /// Promise 7 of the contract, for a row that a flush covers: its parity matches the content of the members.

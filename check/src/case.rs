@@ -53,6 +53,16 @@ pub struct Loss {
     pub manner: Manner,
 }
 
+/// The limit of errors beyond which a member is failed, as a server does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorLimit {
+    /// Errors of a member that are tolerated.
+    pub errors: u64,
+    /// Events between two looks at the errors of all members.
+    pub every: u64,
+}
+
 /// Everything that determines one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,6 +91,9 @@ pub struct Case {
     pub power_losses: Vec<u64>,
     /// Faults of pages.
     pub faults: Faults,
+    /// Beyond this limit of errors a member is failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_limit: Option<ErrorLimit>,
     /// Losses of members.
     pub losses: Vec<Loss>,
     /// The requests, in order.

@@ -27,7 +27,7 @@ mod stamp;
 pub mod stress;
 
 pub use bugs::{Options, Planted};
-pub use case::{Ask, Case, Loss, What};
+pub use case::{Ask, Case, ErrorLimit, Loss, What};
 pub use media::{Fault, Faults, Manner, PageMedia};
 pub use model::{Model, Update};
 pub use player::{Seen, Tracer};

@@ -27,6 +27,9 @@ pub struct Faults {
     /// The reads with these numbers, counted from 0 over all members, end with a medium error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_reads: Vec<u64>,
+    /// Only these members have the faults above, other than the reads with numbers; all members if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sick: Vec<u16>,
     /// The answer to an operation is delayed.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_ppm: u32,
@@ -65,6 +68,8 @@ pub struct Fault {
     pub member: u16,
     /// Its page.
     pub page: u32,
+    /// The kind of operation.
+    pub kind: OperationKind,
     /// The outcome.
     pub outcome: Outcome,
 }
@@ -239,6 +244,11 @@ impl PageMedia {
         ppm > 0 && self.random.chance(u64::from(ppm), 1_000_000)
     }
 
+    /// Whether a fault of this rate happens to `member`.
+    fn strikes(&mut self, ppm: u32, member: u16) -> bool {
+        self.happens(ppm) && (self.faults.sick.is_empty() || self.faults.sick.contains(&member))
+    }
+
     fn complain(&mut self, what: String) {
         self.wrong.get_or_insert(what);
     }
@@ -272,9 +282,10 @@ impl PageMedia {
         }
         self.reads += 1;
         let is_chosen = self.faults.failed_reads.contains(&(self.reads - 1));
-        if self.cargo(id).is_lost || is_chosen || self.happens(self.faults.failed_read_ppm) {
+        if self.cargo(id).is_lost || is_chosen || self.strikes(self.faults.failed_read_ppm, operation.member)
+        {
             Outcome::MediumError
-        } else if self.happens(self.faults.corrupt_read_ppm) {
+        } else if self.strikes(self.faults.corrupt_read_ppm, operation.member) {
             Outcome::Corrupt
         } else {
             Outcome::Done
@@ -284,7 +295,8 @@ impl PageMedia {
 
 impl Media for PageMedia {
     fn program(&mut self, member: u32, page: u32, token: u32) {
-        let state = if self.happens(self.faults.lost_ppm) { State::Lost } else { State::Written };
+        let is_lost = self.strikes(self.faults.lost_ppm, member as u16);
+        let state = if is_lost { State::Lost } else { State::Written };
         let at = self.occupy(member, page, state, "programmed");
         self.cargo(token).is_lost = state == State::Lost;
         let (from, size) = (&self.cargo[token as usize].bytes, self.page_bytes);
@@ -348,7 +360,8 @@ impl Content<PageMemory> for PageMedia {
     fn outcome(&mut self, id: OperationId, operation: &Operation) -> Outcome {
         let outcome = self.outcome_of(id, operation);
         if outcome != Outcome::Done {
-            self.log.push(Fault { member: operation.member, page: operation.page, outcome });
+            let Operation { member, page, kind, .. } = *operation;
+            self.log.push(Fault { member, page, kind, outcome });
         }
         outcome
     }
@@ -427,7 +440,10 @@ mod tests {
         media.program(1, 7, 9);
         media.read(1, Some(7), 3);
         assert_eq!(media.outcome(3, &READ), Outcome::Done);
-        assert_eq!(media.log(), [Fault { member: 1, page: 0, outcome: Outcome::MediumError }]);
+        assert_eq!(
+            media.log(),
+            [Fault { member: 1, page: 0, kind: OperationKind::Read, outcome: Outcome::MediumError }]
+        );
     }
 
     #[test]
@@ -448,6 +464,21 @@ mod tests {
         media.read(1, None, 3);
         let failed: Vec<bool> = (0..5).map(|_| media.outcome(3, &READ) != Outcome::Done).collect();
         assert_eq!(failed, [false, false, true, true, false]);
+    }
+
+    #[test]
+    fn only_sick_members_have_faults() {
+        let faults =
+            Faults { lost_ppm: 1_000_000, failed_read_ppm: 1_000_000, sick: vec![1], ..Faults::default() };
+        let (mut media, memory, buffer) = media(faults);
+        media.stage(9, buffer, &memory);
+        for (member, is_sick) in [(0, false), (1, true)] {
+            media.program(member, 5, 9);
+            assert_eq!(media.page(member, Some(5)).is_none(), is_sick);
+            media.read(member, None, 3);
+            let outcome = media.outcome(3, &Operation { member: member as u16, ..READ });
+            assert_eq!(outcome == Outcome::MediumError, is_sick, "member {member}");
+        }
     }
 
     #[test]

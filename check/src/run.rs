@@ -1,7 +1,9 @@
 //! Runs a case, and checks the contract after every step.
 
+mod limit;
 mod log;
 mod power;
+mod summary;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -23,9 +25,11 @@ use crate::durable::Durable;
 use crate::log_history::LogHistory;
 use crate::media::{Manner, PageMedia};
 use crate::model::Model;
-use crate::player::{AcknowledgedRequest, Player, Seen, Submitted, words};
+use crate::player::{AcknowledgedRequest, Player, Submitted, words};
+use limit::Watch;
 use power::Power;
 pub(crate) use power::refill;
+pub use summary::Summary;
 
 /// Limit of events: a run should have ended long before this base number plus the number per request. A timer of 20 us ticks 500
 /// times while an operation is 10 ms late, and a request may have to wait until a zone is empty.
@@ -35,47 +39,6 @@ pub(crate) const EVENTS_PER_REQUEST: u64 = 10_000;
 /// Sectors of the reads that read the whole array back. The number is odd, so that they begin and end anywhere in a
 /// page.
 pub(crate) const READ_BACK: u64 = 37;
-
-/// Results of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Events.
-    pub events: u64,
-    /// Of those, events until the case's requests had ended. Losses come before one of them, or after the last.
-    pub played: u64,
-    /// Simulated time.
-    pub time_ns: u64,
-    /// Statistics of the host.
-    pub seen: Seen,
-    /// Operations of each class.
-    pub operations: [u64; Class::COUNT],
-    /// Operations that ended in an error.
-    pub faults: u64,
-    /// Members that were lost.
-    pub lost: u64,
-    /// Pages that garbage collection moved.
-    pub moved: u64,
-    /// Blocks erased.
-    pub erased: u64,
-    /// Segments of a log that were collected.
-    pub collected: u64,
-}
-
-impl Summary {
-    /// Adds the results of another run.
-    pub fn add(&mut self, other: &Self) {
-        self.events += other.events;
-        self.played += other.played;
-        self.time_ns += other.time_ns;
-        self.seen.add(&other.seen);
-        self.operations.iter_mut().zip(other.operations).for_each(|(sum, count)| *sum += count);
-        self.faults += other.faults;
-        self.lost += other.lost;
-        self.moved += other.moved;
-        self.erased += other.erased;
-        self.collected += other.collected;
-    }
-}
 
 /// A promise of the contract that was broken, or a case that cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +101,8 @@ struct CaseRun<'a> {
     /// History of each chunk under elastic striping.
     history: LogHistory,
     power: Power,
+    /// Watches the errors of members, if the case has a limit.
+    watch: Option<Watch>,
     /// Determines which members are reported slow.
     slow: Prng,
 }
@@ -163,6 +128,8 @@ impl<'a> CaseRun<'a> {
         }
         let mut run = Self::over(case, flash, model, options, event)?;
         run.power = Power::new(&case.power_losses);
+        let members = shape.members as u16;
+        run.watch = case.error_limit.map(|limit| Watch::new(limit, members, run.bug));
         run.losses = case.losses.clone();
         run.losses.sort_by_key(|loss| std::cmp::Reverse(loss.event));
         if let Some(loss) = run.losses.iter().find(|loss| u32::from(loss.member) >= shape.members) {
@@ -213,6 +180,7 @@ impl<'a> CaseRun<'a> {
             lost: BTreeMap::new(),
             history: LogHistory::default(),
             power: Power::default(),
+            watch: None,
             slow: Prng::stream(case.seed, 0x736c_6f77 ^ event.get()),
         })
     }
@@ -267,6 +235,7 @@ impl<'a> CaseRun<'a> {
                 return Ok(());
             }
             self.report_slow();
+            self.enforce_limit()?;
             self.event.set(self.event.get() + 1);
             let host = &mut self.simulation.world.host;
             host.event = self.event.get();
@@ -581,6 +550,8 @@ impl<'a> CaseRun<'a> {
             moved: counters.iter().map(|counters| counters.gc_move_pages).sum(),
             erased: counters.iter().map(|counters| counters.erase_blocks).sum(),
             collected: array.log_counts().collected,
+            over_limit: self.watch.as_ref().map_or(0, Watch::failed),
+            kept_over_limit: self.watch.as_ref().map_or(0, Watch::kept),
         }
     }
 }

@@ -71,9 +71,10 @@ pub fn shrink(case: &Case, mut tries: u32, mut fails: impl FnMut(&Case) -> bool)
 }
 
 /// Simplifications of a whole case.
-const SIMPLER: [fn(&mut Case); 15] = [
+const SIMPLER: [fn(&mut Case); 18] = [
     |case| case.volatile_members = false,
     |case| case.faults = Faults::default(),
+    |case| case.faults.sick.truncate(1),
     |case| case.faults.lost_ppm = 0,
     |case| case.faults.failed_reads.truncate(1),
     |case| case.faults.failed_reads.clear(),
@@ -81,6 +82,8 @@ const SIMPLER: [fn(&mut Case); 15] = [
     |case| case.faults.late_ppm = 0,
     |case| case.faults.slow_ppm = 0,
     |case| case.faults.corrupt_read_ppm = 0,
+    |case| case.error_limit = None,
+    |case| case.error_limit.iter_mut().for_each(|limit| limit.every = 1),
     |case| case.fail_each = false,
     |case| case.depth = (case.depth / 2).max(1),
     |case| case.scheme.parity.xor.0 = 0,

@@ -7,6 +7,7 @@ mod dispatching;
 mod draw;
 pub(crate) mod elastic;
 pub(crate) mod faults;
+pub(crate) mod limit;
 pub(crate) mod power;
 pub(crate) mod reading;
 pub(crate) mod requests;
@@ -56,6 +57,7 @@ pub fn case(seed: u64) -> Case {
             }
             slow_members(&mut Draw(Prng::stream(seed, 0x736c_6f77)), &mut case.faults);
             power::power(seed, &mut case);
+            limit::limit(seed, &mut case);
             return case;
         }
     }
@@ -100,6 +102,7 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
         volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),
+        error_limit: None,
         losses: Vec::new(),
         requests: Vec::new(),
         scheme,

@@ -82,6 +82,12 @@ pub enum Bug {
     /// Content that does not match its checksum counts as an error of its member even where the member is not rebuilt yet,
     /// and on pages without live content.
     StaleCharged,
+    /// A member with errors beyond the limit is failed whether or not the array needs it.
+    LimitIgnoresNeed,
+    /// A member with errors beyond the limit is failed while parity is recomputed after a loss of power.
+    LimitIgnoresResync,
+    /// For the error limit, members with deltas of parity are a group of their own.
+    LimitForgetsDeltas,
     /// Content that does not match its checksum counts as an error of another member.
     VictimCharged,
     /// Content that does not match its checksum counts as an error of no member.
@@ -380,6 +386,9 @@ impl Bug {
         Self::TrimKeepsDeltas,
         Self::WrittenForgotten,
         Self::ResyncSkipped,
+        Self::LimitIgnoresNeed,
+        Self::LimitIgnoresResync,
+        Self::LimitForgetsDeltas,
         Self::ResyncBelievesParity,
         Self::ResyncNotAwaited,
         Self::MembersNotFlushed,

@@ -38,7 +38,8 @@ impl<E> Spares<E> {
         let &(_, pages) = self.waiting.front()?;
         let failed = (0..state.members.len() as u16).filter(|&member| !state.serves(member));
         let accepted = failed.filter(|&member| accepts(member, pages));
-        let missing = |member: u16| state.missing(state.members[usize::from(member)].group);
+        let missing =
+            |member: u16| state.groups_of(member).map(|group| state.missing(group)).max().unwrap_or(0);
         let member = accepted.min_by_key(|&member| (u32::MAX - missing(member), member))?;
         let (spare, pages) = self.waiting.pop_front()?;
         Some((member, spare, pages))
@@ -55,7 +56,7 @@ mod tests {
     #[test]
     fn a_spare_goes_to_the_group_with_the_least_redundancy_and_never_to_a_member_that_serves() {
         let states = [Active, Failed, Rebuilding, Failed, Failed, Active, Active, Active];
-        let members = (0..).zip(states).map(|(nth, state)| MemberStanding { state, group: nth / 3 });
+        let members = (0..).zip(states).map(|(nth, state)| MemberStanding { state, group: Some(nth / 3) });
         let state = ArrayState { members: members.collect(), tolerance: 2, ..ArrayState::default() };
         let mut spares = Spares::default();
         assert_eq!(spares.next_for(&state, |_, _| true), None::<(u16, char, u32)>);

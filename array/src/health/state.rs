@@ -1,5 +1,8 @@
 //! The state of an array, as far as its health depends on it: one snapshot, taken from the getters of the array.
 
+use std::ops::Range;
+
+use stripewise_core::bugs::Bug;
 use stripewise_core::format::MemberState;
 use stripewise_core::memory::Memory;
 
@@ -10,8 +13,8 @@ use crate::Array;
 pub struct MemberStanding {
     /// Whether it serves.
     pub state: MemberState,
-    /// Its parity group.
-    pub group: u32,
+    /// Its parity group. `None`: it belongs to every group, because it has deltas of parity.
+    pub group: Option<u32>,
 }
 
 /// The state of an array.
@@ -23,6 +26,8 @@ pub struct ArrayState {
     pub tolerance: u32,
     /// Whether nothing is written to its members.
     pub is_read_only: bool,
+    /// Whether parity is recomputed after a loss of power, and is not right everywhere.
+    pub is_resyncing: bool,
     /// Whether the rebuild is halted.
     pub is_rebuild_halted: bool,
     /// Stripes or rows with data that the last rebuild could not recover.
@@ -44,13 +49,25 @@ impl ArrayState {
     pub(super) fn group(&self, group: u32) -> impl Iterator<Item = (u16, MemberState)> + Clone {
         let members = (0..).zip(&self.members);
         members
-            .filter(move |(_, member)| member.group == group)
+            .filter(move |(_, member)| member.group.is_none_or(|its| its == group))
             .map(|(number, member)| (number, member.state))
     }
 
-    /// Number of members of `group` that cannot be counted on: those out of service, and those being rebuilt.
+    /// All groups.
+    pub(super) fn groups(&self) -> Range<u32> {
+        0..self.members.iter().filter_map(|member| member.group).max().map_or(0, |last| last + 1)
+    }
+
+    /// The groups of `member`.
+    pub(super) fn groups_of(&self, member: u16) -> Range<u32> {
+        self.members[usize::from(member)].group.map_or(self.groups(), |group| group..group + 1)
+    }
+
+    /// Number of members of `group` that cannot be counted on: those out of service, and those being rebuilt. Members with
+    /// deltas alone do not count: a group without them has all of its columns.
     pub(super) fn missing(&self, group: u32) -> u32 {
-        self.group(group).filter(|(_, state)| *state != MemberState::Active).count() as u32
+        let is_missing = |its: &&MemberStanding| its.group == Some(group) && its.state != MemberState::Active;
+        self.members.iter().filter(is_missing).count() as u32
     }
 
     /// Whether `member` serves, in part or in full.
@@ -62,19 +79,23 @@ impl ArrayState {
 impl<M: Memory> Array<M> {
     /// The state of the array. Whether members are out of space is left to its driver.
     pub fn state(&self) -> ArrayState {
+        let geometry = self.geometry();
+        let is_apart = self.exec.has_bug(Bug::LimitForgetsDeltas);
+        let group = |member: u32| (member < geometry.members || is_apart).then(|| geometry.group_of(member));
         let standing = |member: u16| MemberStanding {
             state: match self.is_failed(member) {
                 true => MemberState::Failed,
                 false if self.is_incomplete(member) => MemberState::Rebuilding,
                 false => MemberState::Active,
             },
-            group: self.geometry().group_of(member.into()),
+            group: group(member.into()),
         };
         let (scrubbed, _) = self.scrub_counts();
         ArrayState {
             members: (0..self.members() as u16).map(standing).collect(),
-            tolerance: self.geometry().tolerance(),
+            tolerance: geometry.tolerance(),
             is_read_only: self.exec.read_only,
+            is_resyncing: self.is_resyncing(),
             is_rebuild_halted: self.rebuild_halted().is_some(),
             rebuild_lost: self.rebuild_lost(),
             in_doubt: self.members_in_doubt(),

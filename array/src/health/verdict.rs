@@ -147,8 +147,7 @@ pub struct Verdict {
 /// The health of an array in this state, whose members have this health.
 pub fn health_of(state: &ArrayState, members: &MembersHealth) -> Verdict {
     let mut reasons = Vec::new();
-    let groups = state.members.iter().map(|member| member.group + 1).max().unwrap_or(0);
-    let missing = (0..groups).map(|group| (group, state.missing(group)));
+    let missing = state.groups().map(|group| (group, state.missing(group)));
     let beyond = missing.filter(|(_, missing)| *missing > state.tolerance);
     reasons.extend(beyond.map(|(group, missing)| Reason::BeyondParity { group, missing }));
     for (number, member) in (0..).zip(&state.members) {
@@ -193,7 +192,7 @@ mod tests {
 
     /// Two groups of three members, of which one may be lost.
     fn state(states: [MemberState; 6]) -> ArrayState {
-        let members = (0..).zip(states).map(|(nth, state)| MemberStanding { state, group: nth / 3 });
+        let members = (0..).zip(states).map(|(nth, state)| MemberStanding { state, group: Some(nth / 3) });
         ArrayState { members: members.collect(), tolerance: 1, ..ArrayState::default() }
     }
 

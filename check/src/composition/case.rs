@@ -74,6 +74,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
         volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),
+        error_limit: None,
         losses: Vec::new(),
         requests: Vec::new(),
         scheme,
@@ -101,6 +102,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
         stress::faults::log_losses(draw, &geometry, requests, &mut case.losses);
     }
     stress::power::power(seed, &mut case);
+    stress::limit::limit(seed, &mut case);
     if seed.is_multiple_of(2) {
         lose_a_member(draw, &geometry, &mut case);
     } else if case.scheme.check_restart().is_ok() && case.power_losses.is_empty() {

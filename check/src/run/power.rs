@@ -24,7 +24,7 @@ pub(super) struct Power {
     /// Whether a restarted controller is still recovering.
     recovers: bool,
     /// Rows that were under update at the loss and have not been consistent since.
-    torn: BTreeSet<u64>,
+    pub(super) torn: BTreeSet<u64>,
     /// The host pages of the columns of these rows when the controller restarted: requests that wait for the recovery may move
     /// them as soon as it ends.
     pages: BTreeMap<(u64, u32), u64>,
@@ -97,6 +97,8 @@ impl CaseRun<'_> {
         run.power.pages = run.power.torn.iter().flat_map(columns).filter_map(page).collect();
         run.power.recovers = true;
         run.limit += EVENTS;
+        let errors_before = run.media().log().len();
+        run.watch = run.watch.map(|watch| watch.restarted(errors_before, run.bug));
         if run.has_volatile_cache() {
             run.cache_is_empty()?;
         }

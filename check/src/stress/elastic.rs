@@ -41,6 +41,7 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
         volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),
+        error_limit: None,
         losses: Vec::new(),
         requests: Vec::new(),
         scheme: scheme(draw, raid, groups, page_bytes),

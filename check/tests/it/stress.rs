@@ -84,6 +84,11 @@ fn the_first_seeds_keep_every_promise_and_go_everywhere() {
     }
     assert!(collected > 5_000 && seen.no_space > 50, "{collected} segments collected, {seen:?}");
     assert!(faults > 1_000 && lost > 500, "{faults} faults, {lost} members lost");
+    let Summary { over_limit, kept_over_limit, .. } = all;
+    assert!(
+        over_limit > 50 && kept_over_limit > 200,
+        "{over_limit} failed by the limit, {kept_over_limit} kept"
+    );
     assert!(moved > 10_000 && erased > 10_000, "{moved} pages moved, {erased} blocks erased");
     assert!(seen.succeeded > 12 * seen.failed, "{seen:?}: what fails shows little");
     assert!(raid6.seen.succeeded > 12 * raid6.seen.failed, "{:?}: what fails shows little", raid6.seen);
