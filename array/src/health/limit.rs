@@ -28,6 +28,8 @@ pub enum Needed {
     InDoubt(u16),
     /// This member of its group returned bad content of late.
     BadReads(u16),
+    /// No spare waits to take its place. Until it is replaced, it has content that may be needed, and repairs reach it.
+    Spare,
 }
 
 impl fmt::Display for Needed {
@@ -40,6 +42,7 @@ impl fmt::Display for Needed {
             Self::Degrading(member) => write!(f, "member {member} is degrading too"),
             Self::InDoubt(member) => write!(f, "member {member} may lack content"),
             Self::BadReads(member) => write!(f, "member {member} had bad reads of late too"),
+            Self::Spare => f.write_str("no spare waits to take its place"),
         }
     }
 }
@@ -158,7 +161,11 @@ impl MembersHealth {
         if state.is_resyncing && !self.has_bug(Bug::LimitIgnoresResync) {
             return Some(Needed::ForResync);
         }
-        state.groups_of(member).find_map(|group| self.needed_in(group, now, member, state))
+        let for_group = state.groups_of(member).find_map(|group| self.needed_in(group, now, member, state));
+        // Of the others, some may have bad pages that no one knows of. What this member still has is then all there is, until
+        // another one has its place.
+        let taken = state.members.iter().filter(|its| its.state == MemberState::Failed).count();
+        for_group.or((state.spares <= taken).then_some(Needed::Spare))
     }
 
     /// Why `group` needs `member`, which belongs to it.
@@ -240,6 +247,7 @@ mod tests {
             rebuilt in prop::option::of(0..MEMBERS),
             doubted in prop::option::of(0..MEMBERS),
             resync_ends in prop::option::of(0..120u64),
+            spares in 0..4usize,
         ) {
             let standing = |member| MemberStanding {
                 state: MemberState::Active,
@@ -247,7 +255,7 @@ mod tests {
             };
             let members = (0..=LOG).map(standing).collect();
             let in_doubt = doubted.map_or(0, |member| 1 << member);
-            let mut state = ArrayState { members, tolerance, in_doubt, ..ArrayState::default() };
+            let mut state = ArrayState { members, tolerance, in_doubt, spares, ..ArrayState::default() };
             if let Some(rebuilt) = rebuilt {
                 state.members[usize::from(rebuilt)].state = MemberState::Rebuilding;
             }
@@ -296,7 +304,9 @@ mod tests {
                     let unreliable = groups.clone().map(|group| {
                         of(group).filter(|&(other, its)| is_unreliable(other, its)).count() as u32
                     });
-                    let can_fail = unreliable.max().unwrap_or(0) < tolerance && !state.is_resyncing;
+                    let is_out = |its: &&MemberStanding| its.state == MemberState::Failed;
+                    let has_spare = spares > state.members.iter().filter(is_out).count();
+                    let can_fail = unreliable.max().unwrap_or(0) < tolerance && !state.is_resyncing && has_spare;
                     let is_whole = groups.flat_map(of).all(|(_, its)| its.state == MemberState::Active);
                     let over = health.over_limit(now, member, &state);
                     let fails = over.is_some_and(|over| over.kept_because.is_none());

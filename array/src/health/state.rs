@@ -42,6 +42,8 @@ pub struct ArrayState {
     pub is_full: bool,
     /// Whether members are out of space. Their driver knows.
     pub is_out_of_space: bool,
+    /// The number of hot spares that wait. Their driver knows.
+    pub spares: usize,
 }
 
 impl ArrayState {
@@ -77,7 +79,7 @@ impl ArrayState {
 }
 
 impl<M: Memory> Array<M> {
-    /// The state of the array. Whether members are out of space is left to its driver.
+    /// The state of the array. Whether members are out of space, and how many spares wait, is left to its driver.
     pub fn state(&self) -> ArrayState {
         let geometry = self.geometry();
         let is_apart = self.exec.has_bug(Bug::LimitForgetsDeltas);
@@ -103,6 +105,7 @@ impl<M: Memory> Array<M> {
             metadata_damaged: scrubbed.metadata_damaged.saturating_sub(scrubbed.metadata_repaired),
             is_full: self.is_full(),
             is_out_of_space: false,
+            spares: 0,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::corruption::Corruption;
 use super::faults::NewFault;
 use super::keep::Keep;
 use super::members::Wrong;
+use super::monitor::Policy;
 use super::shape::Shape;
 use crate::case::Ask;
 
@@ -167,12 +168,15 @@ pub struct CrashCase {
     /// A fault of the array's redundancy at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<NewFault>,
+    /// What the serving program does about members with errors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
 }
 
 impl CrashCase {
     /// A life without eras.
     pub(crate) fn new(seed: u64, shape: Shape) -> Self {
-        Self { seed, shape, eras: Vec::new(), mends: false, corruption: None, fault: None }
+        Self { seed, shape, eras: Vec::new(), mends: false, corruption: None, fault: None, policy: None }
     }
 
     /// Reads a case from `text`, the contents of `file`.

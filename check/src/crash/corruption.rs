@@ -371,14 +371,23 @@ fn place_of(block: &Superblock, segment: u32, slot: u32) -> (u16, u32) {
 
 /// The superblock with the greatest epoch among all copies.
 pub(super) fn superblock(shape: &Shape, members: &Members) -> Option<Superblock> {
+    superblocks(shape, members).map(|(_, block)| block).max_by_key(|block| block.epoch)
+}
+
+/// All readable superblocks, each with its member.
+pub(super) fn superblocks<'a>(
+    shape: &Shape,
+    members: &'a Members,
+) -> impl Iterator<Item = (u16, Superblock)> + use<'a> {
     let span = superblock_pages(shape.page_bytes);
-    let copy = |member: u16, first: u32| {
+    let copy = move |member: u16, first: u32| {
         let pages = (first..first + span).filter_map(|page| members.read(member, page).ok());
         let bytes: Vec<u8> = pages.flat_map(|page| page.iter().copied()).take(SUPERBLOCK_BYTES).collect();
         Superblock::parse(&bytes).ok()
     };
-    let places = (0..members.count()).flat_map(|member| [(member, 0), (member, shape.pages - span)]);
-    places.filter_map(|(member, first)| copy(member, first)).max_by_key(|block| block.epoch)
+    let places =
+        (0..members.count()).flat_map(move |member| [(member, 0), (member, members.pages(member) - span)]);
+    places.filter_map(move |(member, first)| Some((member, copy(member, first)?)))
 }
 
 /// The batches of the last generation of each segment.

@@ -63,8 +63,12 @@ pub struct Counts {
     pub judged: u64,
     /// Restarts before and after which an array was asked about its redundancy.
     pub restarts: u64,
+    /// Superblocks that were compared with what their array said when it was stopped.
+    pub recorded: u64,
     /// Errors with which members were charged.
     pub charges: u64,
+    /// Members that failed beyond the error limit.
+    pub limited: u64,
     /// New faults that ended lives.
     pub played: u64,
 }
@@ -101,7 +105,9 @@ impl Counts {
         self.events += other.events;
         self.judged += other.judged;
         self.restarts += other.restarts;
+        self.recorded += other.recorded;
         self.charges += other.charges;
+        self.limited += other.limited;
         self.played += other.played;
     }
 }
@@ -138,7 +144,9 @@ impl fmt::Display for Counts {
         )?;
         writeln!(f, "{:>12} points at which an array was CLEAN, and copies lost members", self.judged)?;
         writeln!(f, "{:>12} restarts that changed nothing of what an array says", self.restarts)?;
+        writeln!(f, "{:>12} superblocks that record what their array said", self.recorded)?;
         writeln!(f, "{:>12} errors with which members were charged", self.charges)?;
+        writeln!(f, "{:>12} members that failed beyond the error limit", self.limited)?;
         writeln!(f, "{:>12} of the new faults", self.played)?;
         write!(f, "{:>12} requests, {} operations", self.asked, self.events)
     }

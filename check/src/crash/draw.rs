@@ -7,6 +7,7 @@ use super::corruption::{Corruption, Target};
 use super::faults::{Fault, NewFault};
 use super::keep::Keep;
 use super::members::Wrong;
+use super::monitor::Policy;
 use super::server::FLUSH;
 use super::shape::{Kind, Shape};
 use crate::case::{Ask, What};
@@ -168,7 +169,8 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
         .percent(12)
         .then(|| Corruption { target: draw.one_of(Target::of(shape.kind)), choice: draw.seed() });
     audits(seed, &mut all);
-    CrashCase { seed, shape, eras: all, mends, corruption, fault: None }
+    let policy = policy(seed, &shape, &mut all);
+    CrashCase { seed, shape, eras: all, mends, corruption, fault: None, policy }
 }
 
 /// Lets the oracle look at some arrays while they serve; from a separate random stream, as [`past`].
@@ -179,6 +181,25 @@ fn audits(seed: u64, eras: &mut [Era]) {
         era.audits = (0..draw.one_of(&[0, 0, 1, 2])).map(|_| draw.below(events)).collect();
         era.audits.sort_unstable();
     }
+}
+
+/// The error limit and the spares of some arrays; from a separate random stream, as [`past`]. In one of their eras a member
+/// has unreadable pages, and a scrub finds them.
+fn policy(seed: u64, shape: &Shape, eras: &mut [Era]) -> Option<Policy> {
+    let mut draw = Draw(Prng::stream(seed, 0x6c69_6d69));
+    let policy = Policy { error_limit: draw.one_of(&[0, 1, 3, 8]), spares: draw.one_of(&[0, 1, 1, 2]) };
+    if !draw.percent(30) || policy == Policy::default() {
+        return None;
+    }
+    if policy.error_limit > 0 {
+        let nth = draw.below(eras.len() as u64) as usize;
+        let (event, member) =
+            (draw.below(8 * eras[nth].asks.len() as u64 + 1), draw.below(shape.members.into()));
+        let wrong = Wrong::Unreadable;
+        eras[nth].strikes.push(Strike { event, member: member as u16, wrong, choice: draw.seed() });
+        eras[nth].scrubs.push(event + draw.below(8));
+    }
+    Some(policy)
 }
 
 /// The new fault of a seed: one of `kinds` that an array of this kind can have, in `percent` of all seeds.

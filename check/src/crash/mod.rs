@@ -14,6 +14,7 @@ mod keep;
 mod members;
 #[cfg(test)]
 mod mirror;
+mod monitor;
 mod oracle;
 mod scenario;
 mod server;
@@ -35,6 +36,7 @@ pub use counts::Counts;
 pub use faults::{Fault, NewFault};
 pub use keep::Keep;
 pub use members::Wrong;
+pub use monitor::Policy;
 pub use oracle::Question;
 pub use shape::{Kind, Shape};
 pub use small::{Effort, Script};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::ScrubCounts;
-use stripewise_array::format::Uuid;
+use stripewise_array::format::{FailReason, Uuid};
 use stripewise_array::{Acknowledgement, HostRequest, Outcome, Rejoining, RequestKind, SubmitError};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -12,6 +12,7 @@ use stripewise_base::prng::Prng;
 use super::case::Comeback;
 use super::corruption::Doubt;
 use super::joining::Joining;
+use super::monitor::{Monitor, Policy};
 use super::oracle::Claims;
 use super::sim_driver::SimDriver;
 use super::system_under_test::SystemUnderTest;
@@ -63,6 +64,7 @@ pub(crate) struct Server<S> {
     pub(crate) comebacks: Vec<Comeback>,
     /// The members that were added, until each is known to be durably rebuilt.
     pub(crate) joining: Joining,
+    monitor: Monitor,
     /// Whether a scrub is in progress.
     is_scrubbing: bool,
     /// Whether a flush has completed since the flag was last cleared.
@@ -75,6 +77,8 @@ pub(crate) struct Server<S> {
     /// Whether the array said, when the scrub began, that members which serve have all of their content. It begins a scrub by
     /// itself when they may not.
     pub(crate) vouched: bool,
+    /// Number of members that failed beyond the error limit.
+    pub(crate) limited: u64,
     /// Whether requests may fail, because more is lost than parity tolerates.
     pub(crate) is_beyond: bool,
     /// The content found in every sector, while all sectors are read back.
@@ -87,6 +91,7 @@ pub(crate) const FLUSH: Ask = Ask { gap_ns: 0, what: What::Flush, sector: 0, sec
 impl<S: SystemUnderTest> Server<S> {
     pub(crate) fn new(system: S, driver: SimDriver, model: Model, depth: u32, seed: u64) -> Self {
         let page_sectors = (driver.members.page_bytes() / SECTOR) as u64;
+        let monitor = Monitor::new(Policy::default(), driver.members.count(), 0);
         Self {
             system,
             driver,
@@ -103,12 +108,14 @@ impl<S: SystemUnderTest> Server<S> {
             forgets: false,
             comebacks: Vec::new(),
             joining: Joining::default(),
+            monitor,
             is_scrubbing: false,
             has_flushed: false,
             has_flushed_scrub: false,
             has_scrubbed: false,
             charged: None,
             vouched: false,
+            limited: 0,
             is_beyond: false,
             found: None,
         }
@@ -138,10 +145,50 @@ impl<S: SystemUnderTest> Server<S> {
         self.system.is_without(member) || self.system.is_joining(member)
     }
 
-    /// Takes `member` out of the array, because of damage found on it or for another reason.
-    pub(crate) fn fail(&mut self, member: u16, is_damaged: bool) {
-        self.system.fail(self.now, member, is_damaged, &mut self.driver);
+    /// Takes `member` out of the array.
+    pub(crate) fn fail(&mut self, member: u16, reason: FailReason) {
+        self.system.fail(self.now, member, reason, &mut self.driver);
         self.driver.gone |= 1 << member;
+    }
+
+    /// From now on the array is monitored as `policy` says.
+    pub(crate) fn watch(&mut self, policy: Policy) {
+        let members = &self.driver.members;
+        let pages = (0..members.count()).map(|member| members.pages(member)).max();
+        self.monitor = Monitor::new(policy, members.count(), pages.unwrap_or(0));
+    }
+
+    /// Fails the members beyond the error limit, and lets spares come.
+    fn monitor(&mut self) {
+        if self.monitor.is_due(&self.driver.ledgers) {
+            self.monitor.look(self.now, &self.driver.ledgers);
+            for member in 0..self.driver.members.count() {
+                let Some(state) = self.system.state() else { return };
+                if let Some(reason) = self.monitor.fails(self.now, member, &state) {
+                    self.limited += 1;
+                    self.fail(member, reason);
+                }
+            }
+        }
+        let is_without = |member| self.system.is_without(member);
+        if self.monitor.has_spare() && (0..self.driver.members.count()).any(is_without) {
+            self.send_spare();
+        }
+    }
+
+    /// Lets the next spare take the place of a member that is out.
+    fn send_spare(&mut self) {
+        let Some(state) = self.system.state() else { return };
+        let (system, comebacks, joining) = (&self.system, &self.comebacks, &self.joining);
+        let is_free = |member: u16| {
+            joining.members() & 1 << member == 0 && comebacks.iter().all(|one| one.member != member)
+        };
+        let accepts = |member: u16, pages: u32| {
+            is_free(member) && system.accepts(member, Rejoining::Replacement { uuid: Uuid([1; 16]), pages })
+        };
+        if let Some(member) = self.monitor.next_spare(&state, accepts) {
+            self.comebacks.push(Comeback { event: 0, member, is_another: true, is_older: false });
+        }
     }
 
     /// Submits as many requests as possible, lets one operation end or time pass, and checks the answers. False if no
@@ -164,6 +211,7 @@ impl<S: SystemUnderTest> Server<S> {
                 self.system.fill(flight.page, &content);
             }
             self.now += TICK_NS;
+            self.driver.now = self.now;
             self.driver.was_answered = outcome == Outcome::Done;
             self.system.completed(self.now, flight.id, outcome, &mut self.driver);
             true
@@ -178,6 +226,7 @@ impl<S: SystemUnderTest> Server<S> {
         let system = &self.system;
         self.joining.look(|member| system.is_joining(member), |member| system.is_without(member));
         self.look()?;
+        self.monitor();
         Ok(goes_on)
     }
 
@@ -290,6 +339,7 @@ impl<S: SystemUnderTest> Server<S> {
         self.driver.absent &= !bit;
         self.driver.gone &= !bit;
         self.system.rejoin(self.now, one.member, how, &mut self.driver);
+        self.monitor.welcome(one.member, &self.driver.ledgers[usize::from(one.member)]);
         Some(one)
     }
 

@@ -52,6 +52,8 @@ pub(crate) fn shrink(
         is_smaller |= attempt(&mut best, simpler);
         let simpler = CrashCase { fault: None, ..best.clone() };
         is_smaller |= attempt(&mut best, simpler);
+        let simpler = CrashCase { policy: None, ..best.clone() };
+        is_smaller |= attempt(&mut best, simpler);
         let simpler = CrashCase { corruption: None, ..best.clone() };
         is_smaller |= attempt(&mut best, simpler);
         if !is_smaller {

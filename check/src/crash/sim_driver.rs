@@ -1,5 +1,6 @@
 //! Holds a controller's operations until they are executed, in any order.
 
+use stripewise_array::health::Ledger;
 use stripewise_array::{
     Acknowledgement, Admission, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome,
     PageMemory,
@@ -8,6 +9,9 @@ use stripewise_base::Nanos;
 
 use super::members::{Content, InFlight, Members};
 use super::oracle::{Charge, Offence};
+
+/// Members of the checker are smaller than the spots in which errors are counted. Each of their pages counts as a spot.
+const SPOT_BYTES: u32 = 1 << 20;
 
 /// An operation in flight.
 #[derive(Debug)]
@@ -35,6 +39,10 @@ pub(crate) struct SimDriver {
     pub(crate) wrong: Option<String>,
     /// Errors with which the controller, or the driver itself, charged members.
     pub(crate) charges: Vec<Charge>,
+    /// The counters of errors of each member.
+    pub(crate) ledgers: Vec<Ledger>,
+    /// The time of the operation that ends.
+    pub(crate) now: Nanos,
     /// Whether the operation that ended last was answered without an error. An error is charged when it is answered.
     pub(crate) was_answered: bool,
     timers: Vec<Nanos>,
@@ -46,6 +54,7 @@ impl SimDriver {
         let zeros = vec![0; members.page_bytes()].into();
         let (flights, acknowledged, timers) = (Vec::new(), Vec::new(), Vec::new());
         let (charges, was_answered) = (Vec::new(), false);
+        let ledgers = vec![Ledger::default(); members.count().into()];
         Self {
             members,
             flights,
@@ -54,6 +63,8 @@ impl SimDriver {
             gone: 0,
             wrong: None,
             charges,
+            ledgers,
+            now: 0,
             was_answered,
             timers,
             zeros,
@@ -99,6 +110,7 @@ impl SimDriver {
         };
         if outcome != Outcome::Done {
             self.charges.push(Charge { member, page, offence: Offence::Error });
+            self.ledgers[usize::from(member)].failed(self.now, kind, outcome, (page, SPOT_BYTES));
         }
         (flight, outcome, found)
     }
@@ -143,6 +155,7 @@ impl Driver<PageMemory> for SimDriver {
     fn mismatched(&mut self, member: u16, page: u32) {
         if self.was_answered {
             self.charges.push(Charge { member, page, offence: Offence::Mismatch });
+            self.ledgers[usize::from(member)].mismatched(page);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use stripewise_array::ScrubCounts;
 use stripewise_array::format::{FailReason, Superblock, superblock_pages};
+use stripewise_array::health::ArrayState;
 use stripewise_array::{
     Array, AssembleError, AssemblyOptions, Bug, HostRequest, OperationId, Outcome, PageMemory,
     RecoveryReport, Rejoining, SubmitError, Timing,
@@ -92,8 +93,13 @@ pub(crate) trait SystemUnderTest: Sized {
         (ScrubCounts::default(), false)
     }
 
-    /// Takes `member` out, because of damage found on it or for another reason.
-    fn fail(&mut self, _now: Nanos, _member: u16, _is_damaged: bool, _desk: &mut SimDriver) {}
+    /// Takes `member` out.
+    fn fail(&mut self, _now: Nanos, _member: u16, _reason: FailReason, _desk: &mut SimDriver) {}
+
+    /// The state on which the health of the array depends.
+    fn state(&self) -> Option<ArrayState> {
+        None
+    }
 
     /// What the array says about its redundancy.
     fn claims(&self) -> Option<Claims> {
@@ -208,8 +214,11 @@ impl SystemUnderTest for Array<PageMemory> {
         self.scrub_counts()
     }
 
-    fn fail(&mut self, now: Nanos, member: u16, is_damaged: bool, driver: &mut SimDriver) {
-        let reason = if is_damaged { FailReason::Damage } else { FailReason::Asked };
+    fn state(&self) -> Option<ArrayState> {
+        Some(self.state())
+    }
+
+    fn fail(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut SimDriver) {
         self.member_failed(now, member, reason, driver);
     }
 

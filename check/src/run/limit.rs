@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use stripewise_array::health::{Ledger, MembersHealth, OverLimit};
+use stripewise_array::health::{ArrayState, Ledger, MembersHealth, OverLimit};
 use stripewise_array::{OperationKind, Outcome};
 
 use super::CaseRun;
@@ -114,7 +114,8 @@ impl CaseRun<'_> {
             }
         }
         for member in 0..members {
-            let state = self.simulation.array.state();
+            // As if spares waited: without one no member is failed.
+            let state = ArrayState { spares: usize::from(members) + 1, ..self.simulation.array.state() };
             let over = self.watch.as_mut().and_then(|watch| watch.health.over_limit(now, member, &state));
             let Some(OverLimit { errors, kept_because, .. }) = over else { continue };
             let host = &mut self.simulation.world.host;

@@ -117,8 +117,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PROGRAM")]
     on_event: Option<PathBuf>,
 
-    /// The number of recent read errors, write errors and timeouts beyond which a member is failed, if redundancy allows. An
-    /// error counts half after an hour; errors of one MiB in one minute count once; 0: never
+    /// The number of recent read errors, write errors and timeouts beyond which a spare takes the place of a member, if
+    /// redundancy allows. Without a spare the member stays. An error counts half after an hour; errors of one MiB in one minute
+    /// count once; 0: never
     #[arg(long, value_name = "N", default_value_t = ERROR_LIMIT)]
     error_limit: u64,
 

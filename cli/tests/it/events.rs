@@ -165,15 +165,24 @@ fn dying(scheme: &str, options: &str, prepare: impl FnOnce(&Sandbox)) -> (Sandbo
 
 #[test]
 fn a_member_with_more_errors_than_the_limit_is_failed() {
-    let (sandbox, _served) = dying("durable-was", "", |_| {});
+    let spare = |sandbox: &Sandbox| sandbox.run("spare pool pool/spare").success();
+    let (sandbox, _served) = dying("durable-was", "", |sandbox| drop(spare(sandbox)));
     let reached = event(&sandbox, "error-limit-reached");
     assert_eq!((&reached["member"], &reached["limit"]), (&Value::from(2), &Value::from(20)));
     assert_eq!(reached["kept_because"], Value::Null);
     let failed = event(&sandbox, "member-failed");
     assert!(failed["reason"].as_str().unwrap().contains("more than the limit of 20"), "{failed}");
+    assert_eq!(event(&sandbox, "spare-took-over")["member"], 2);
+}
+
+#[test]
+fn without_a_spare_a_member_beyond_the_limit_stays() {
+    let (sandbox, _served) = dying("durable-was", "", |_| {});
+    let reached = event(&sandbox, "error-limit-reached");
+    assert_eq!(reached["kept_because"], "no spare waits to take its place");
     let told = sandbox.run("status pool");
-    assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADED"), "{told:?}");
-    assert!(told.stdout.contains("more than the limit of 20"), "{told:?}");
+    assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADING"), "{told:?}");
+    assert_eq!(status(&sandbox)["members"][2]["state"], "active");
 }
 
 #[test]

@@ -47,7 +47,8 @@ impl<B: Backend> Engine<B> {
     pub fn state(&self) -> ArrayState {
         let state = self.array.state();
         let is_read_only = self.is_read_only || state.is_read_only;
-        ArrayState { is_out_of_space: self.member_io.is_out_of_space(), is_read_only, ..state }
+        let is_out_of_space = self.member_io.is_out_of_space();
+        ArrayState { is_out_of_space, spares: self.spares.count(), is_read_only, ..state }
     }
 
     /// How often more members were lost than parity tolerates. Members that return afterwards may lack what no flush had

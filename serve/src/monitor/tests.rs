@@ -64,6 +64,13 @@ impl Bench {
         Self { folder, engine, monitor, data: members - parity }
     }
 
+    /// A hot spare waits.
+    fn spare(&mut self) {
+        let path = self.folder.path().join("spare");
+        let file = MemberFile::create_all(&[path], 64 * MIB, 4096).unwrap().remove(0);
+        self.engine.add_spare(file).unwrap();
+    }
+
     /// Truncates the file of a member to nothing.
     fn cut(&self, member: u16) {
         let path = self.folder.path().join(member.to_string());
@@ -135,6 +142,7 @@ fn decisions(told: &[What]) -> Vec<(u16, Option<String>)> {
 #[test]
 fn a_member_beyond_the_limit_is_failed_and_an_hour_ago_counts_half() {
     let mut bench = Bench::new("raid5", 3, 1, Some(20));
+    bench.spare();
     bench.cut(0);
     bench.read_rows(15);
     bench.monitor.look(0, &mut bench.engine, 0);
@@ -145,8 +153,26 @@ fn a_member_beyond_the_limit_is_failed_and_an_hour_ago_counts_half() {
     assert_eq!(bench.fails(0), None);
     bench.read_rows(60);
     bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
-    assert!(bench.fails(0).unwrap().contains("more than the limit of 20"));
-    assert_eq!(decisions(&bench.told()), [(0, None)]);
+    bench.finish(4);
+    let told = bench.told();
+    assert_eq!(decisions(&told), [(0, None)]);
+    let is_why = |what: &What| matches!(what, What::MemberFailed { reason, .. } if reason.contains("more than the limit of 20"));
+    assert!(told.iter().any(is_why), "{told:?}");
+    assert!(kinds(&told).contains(&("spare-took-over".to_owned(), Some(0))), "{told:?}");
+}
+
+/// What it still has may be all there is of some content, and repairs reach it.
+#[test]
+fn a_member_beyond_the_limit_stays_until_a_spare_can_take_its_place() {
+    let mut bench = Bench::new("raid5", 3, 1, Some(20));
+    bench.cut(0);
+    bench.read_rows(60);
+    bench.monitor.look(0, &mut bench.engine, 0);
+    assert!(bench.fails(0).is_none() && bench.is_at_risk());
+    bench.spare();
+    bench.monitor.look(61 * SECOND, &mut bench.engine, 0);
+    let why = "no spare waits to take its place";
+    assert_eq!(decisions(&bench.told()), [(0, Some(why.to_owned())), (0, None)]);
 }
 
 /// The audit's case: this many errors in one place left their member clean.
@@ -188,13 +214,13 @@ fn no_member_is_failed_that_parity_needs() {
 fn of_two_members_that_degrade_none_is_failed_where_each_needs_the_other() {
     for (level, members, parity, is_failed) in [("raid5", 3, 1, false), ("raid6", 5, 2, true)] {
         let mut bench = Bench::new(level, members, parity, Some(20));
+        bench.spare();
         // One after the other, so that the rows of both can be decoded.
         for member in [0, 1] {
             bench.cut(member);
             bench.read_rows(60);
         }
         bench.monitor.look(0, &mut bench.engine, 0);
-        assert_eq!(bench.fails(0).is_some(), is_failed, "{level}");
         let decisions = decisions(&bench.told());
         let why = (!is_failed).then(|| "member 1 is degrading too".to_owned());
         assert_eq!(decisions[0], (0, why), "{level}");

@@ -11,15 +11,11 @@ pub(super) fn resized<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(),
     let count = 1 + stage.random.below(u64::from(stage.scenario.shape.members)) as u32;
     let grown: Vec<(u16, u32)> =
         stage.members(count).iter().map(|&member| (member, 1 + stage.random.below(40) as u32)).collect();
-    stage.server.stop(crate::crash::scenario::EVENTS)?;
-    stage.note()?;
-    let said = stage.server.claims();
     let Stage { scenario, server, random } = stage;
-    scenario.end(server, Keep::Nothing);
+    scenario.stop(server, crate::crash::scenario::EVENTS)?;
     for &(member, pages) in &grown {
         scenario.members.grow(member, pages);
     }
-    scenario.said = said;
     let server = scenario.begin::<S>(0, 4).map_err(|what| format!("members {grown:?} have grown: {what}"))?;
     Stage { scenario, server, random }.judge().map_err(|what| format!("members {grown:?} have grown: {what}"))
 }

@@ -1,6 +1,7 @@
 //! What the new faults are made of: load, damage, members that leave and return, and the judgement at the end.
 
 use stripewise_array::ScrubCounts;
+use stripewise_array::format::FailReason;
 use stripewise_base::prng::Prng;
 
 use crate::case::{Ask, What};
@@ -143,7 +144,8 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
     pub(super) fn fail(&mut self, member: u16, is_damaged: bool) {
         self.scenario.lost |= 1 << member;
         self.server.may_be_full = true;
-        self.server.fail(member, is_damaged);
+        let reason = if is_damaged { FailReason::Damage } else { FailReason::Asked };
+        self.server.fail(member, reason);
     }
 
     /// Schedules the return of `member`, or of a replacement, as soon as the array takes it.
@@ -187,13 +189,12 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
     /// Power is lost, and the array is assembled from all members. `false`: power stays on and the array is stopped.
     pub(super) fn restart(mut self, loses_power: bool) -> Result<Self, String> {
         let keep = Keep::Seed(self.random.next_u64());
-        if !loses_power {
-            self.server.stop(EVENTS)?;
-            self.note()?;
+        if loses_power {
+            self.scenario.end(self.server, keep);
+            self.scenario.said = None;
+        } else {
+            self.scenario.stop(self.server, EVENTS)?;
         }
-        let said = self.server.claims();
-        self.scenario.end(self.server, if loses_power { keep } else { Keep::Nothing });
-        self.scenario.said = said.filter(|_| !loses_power);
         let server = self.scenario.begin::<S>(0, 4)?;
         Ok(Self { server, ..self })
     }

@@ -8,6 +8,8 @@ use crate::crash::system_under_test::SystemUnderTest;
 impl Scenario {
     /// `fault` strikes the array, and the oracle judges.
     pub(in crate::crash) fn strike<S: SystemUnderTest>(&mut self, fault: NewFault) -> Result<(), String> {
+        // A fault chooses itself which members return, and which are replaced.
+        self.policy.spares = 0;
         let Some(stage) = Stage::<S>::prepare(self, fault.choice)? else { return Ok(()) };
         match fault.kind {
             Fault::ReturnsAfterDamage => damage::returns(stage),

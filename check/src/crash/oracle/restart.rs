@@ -1,13 +1,69 @@
-//! One answer before and after a restart.
+//! One answer, whoever is asked: the array before and after a restart, the report of its assembly, and the superblocks of its
+//! members.
 
+use stripewise_array::RecoveryReport;
+use stripewise_array::format::{MemberRecord, MemberState};
+
+use super::super::corruption::superblocks;
 use super::super::scenario::Scenario;
 use super::super::server::Server;
 use super::super::system_under_test::SystemUnderTest;
 use super::{Claims, Question};
 
 impl Scenario {
-    /// What the array said when it was stopped, and what it says now: which members are missing, which member is being
-    /// rebuilt, whether rebuilds left anything unrecovered, and whether it is CLEAN.
+    /// What the array says right after its assembly is what the report of the assembly says: which members are missing, and
+    /// whether something is lost.
+    pub(crate) fn judge_report<S: SystemUnderTest>(
+        &self,
+        system: &S,
+        report: &RecoveryReport,
+    ) -> Result<(), String> {
+        let Some(claims) = system.claims().filter(|_| self.questions.has(Question::Restart)) else {
+            return Ok(());
+        };
+        let absent = (0..).zip(&report.positions).filter(|(_, position)| position.is_none());
+        let missing = absent.fold(0, |mask, (member, _): (u16, _)| mask | 1 << member);
+        if claims.missing != missing {
+            return Err(format!(
+                "its assembly reports that members {missing:#b} are missing, and it says {claims:?}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// After a clean stop the superblocks of all members that served record what the array `said`: which members are missing,
+    /// which are being rebuilt, and which are in doubt.
+    pub(crate) fn judge_superblocks(&mut self, said: &Claims) -> Result<(), String> {
+        // Beyond parity nothing is recorded; and a fault may have struck a superblock itself.
+        let is_asked = self.questions.has(Question::Restart) && self.suspects.members() == 0;
+        if !is_asked || self.exceeds_parity(said.missing | said.rebuilding) {
+            return Ok(());
+        }
+        for (member, block) in superblocks(&self.shape, &self.members) {
+            if said.missing >> member & 1 != 0 {
+                continue;
+            }
+            let mask = |is_it: &dyn Fn(&MemberRecord) -> bool| {
+                let all = (0..).zip(&block.members).filter(|(_, record)| is_it(record));
+                all.fold(0, |mask, (member, _): (u16, _)| mask | 1 << member)
+            };
+            let missing = mask(&|record| record.state == MemberState::Failed);
+            let rebuilding = mask(&|record| record.state == MemberState::Rebuilding);
+            let recorded = (missing, rebuilding, block.in_doubt());
+            if recorded != (said.missing, said.rebuilding, said.in_doubt) {
+                return Err(format!(
+                    "it was stopped, the superblocks of member {member} call {missing:#b} failed, {rebuilding:#b} rebuilding and \
+                     {:#b} in doubt, and it said {said:?}",
+                    block.in_doubt()
+                ));
+            }
+            self.counts.recorded += 1;
+        }
+        Ok(())
+    }
+
+    /// What the array said when it was stopped, and what it says now: which members are missing, being rebuilt or in doubt,
+    /// whether rebuilds left anything unrecovered, whether something is lost, and whether the array is CLEAN.
     pub(crate) fn judge_restart<S: SystemUnderTest>(
         &mut self,
         server: &Server<S>,
@@ -20,8 +76,10 @@ impl Scenario {
         {
             return Ok(());
         }
-        let answers =
-            |claims: &Claims| (claims.missing, claims.rebuilding, claims.unrecovered > 0, claims.is_clean);
+        let answers = |claims: &Claims| {
+            let &Claims { missing, rebuilding, unrecovered, in_doubt, lost, is_clean } = claims;
+            (missing, rebuilding, unrecovered > 0, in_doubt, lost > 0, is_clean)
+        };
         if answers(&before) != answers(&after) {
             return Err(format!("before a restart the array says {before:?}, and after it {after:?}"));
         }

@@ -6,6 +6,8 @@ pub(crate) struct Suspects {
     all: u64,
     /// Members that the scrub in progress verifies: their faults came before it.
     in_scrub: u64,
+    /// Members that were suspects at any time of the last scrub.
+    met: u64,
     /// Members that a completed scrub verified: what it repaired is durable after the next flush.
     verified: u64,
 }
@@ -16,9 +18,15 @@ impl Suspects {
         self.all
     }
 
+    /// Members whose damage the last scrub may have found, those too that were replaced meanwhile.
+    pub(crate) fn met_by_scrub(self) -> u64 {
+        self.met
+    }
+
     /// A fault is injected into a member of `bit`.
     pub(crate) fn add(&mut self, bit: u64) {
         self.all |= bit;
+        self.met |= bit;
         self.in_scrub &= !bit;
         self.verified &= !bit;
     }
@@ -31,6 +39,7 @@ impl Suspects {
     /// A scrub begins. It verifies no member of `except`: these are out, or their fault is still to strike.
     pub(crate) fn scrub_began(&mut self, except: u64) {
         self.in_scrub = self.all & !except;
+        self.met = self.all;
     }
 
     /// The scrub ended.
@@ -74,6 +83,6 @@ mod tests {
         suspects.flushed();
         assert_eq!(suspects.members(), 0b010, "it was out, or its fault was still to strike");
         suspects.clear(0b010);
-        assert_eq!(suspects.members(), 0);
+        assert_eq!((suspects.members(), suspects.met_by_scrub()), (0, 0b010));
     }
 }

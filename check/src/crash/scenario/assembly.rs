@@ -53,6 +53,7 @@ impl Scenario {
         self.counts.reconstructed += u64::from(taken.count_ones());
         self.outdated &= !taken;
         let missing = self.positions(&opened, &order)?;
+        self.judge_report(&system, &opened)?;
         self.counts.opened += 1;
         self.counts.degraded += u64::from(missing != 0);
         self.counts.returned += u64::from(self.outdated & !absent != 0);
@@ -105,6 +106,7 @@ impl Scenario {
         let driver = SimDriver::new(self.members.clone(), missing);
         let seed = self.random.next_u64();
         let mut server = Server::new(system, driver, self.model.clone(), depth, seed);
+        server.watch(self.policy);
         server.may_be_full = self.lost != 0;
         // Only a new fault takes more members than parity tolerates.
         server.is_beyond = self.exceeds_parity(self.lost);

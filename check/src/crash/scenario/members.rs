@@ -23,6 +23,7 @@ impl Scenario {
     ) -> Result<(), String> {
         let charges = std::mem::take(&mut server.driver.charges);
         self.judge_charges(&charges, server.joining.members())?;
+        self.counts.limited += std::mem::take(&mut server.limited);
         server.charged = server.charged.map(|count| count + charges.len() as u64);
         if std::mem::take(&mut server.has_flushed_scrub) {
             self.suspects.flushed();
@@ -42,7 +43,7 @@ impl Scenario {
             if let Some(charged) = server.charged.take() {
                 self.judge_scrub(bad, charged)?;
             }
-            let is_suspect = self.suspects.members() != 0;
+            let is_suspect = self.suspects.met_by_scrub() != 0;
             // With a journal, a host's flush does not reach the members; what was repaired may not be durable.
             let is_durable = !self.shape.kind.has_checksums()
                 || !self.shape.kind.is_in_place()

@@ -15,6 +15,7 @@ use super::counts::Counts;
 use super::faults::NewFault;
 use super::keep::{Keep, is_torn};
 use super::members::{InFlight, Members, Wrong};
+use super::monitor::Policy;
 use super::oracle::{Claims, Question, Questions, Suspects};
 use super::server::{FLUSH, Server};
 use super::shape::{Shape, sets};
@@ -64,6 +65,8 @@ pub(crate) struct Scenario {
     pub(super) questions: Questions,
     pub(super) suspects: Suspects,
     pub(super) said: Option<Claims>,
+    /// What is done about members with errors.
+    pub(super) policy: Policy,
     pub(super) random: Prng,
     pub(super) bug: Option<Bug>,
     pub(crate) counts: Counts,
@@ -108,6 +111,7 @@ impl Scenario {
             questions: Questions::default(),
             suspects: Suspects::default(),
             said: None,
+            policy: Policy::default(),
             random: Prng::stream(seed, 0x6C69_6665),
             bug,
             counts: Counts::default(),
@@ -176,6 +180,23 @@ impl Scenario {
         (0..self.shape.groups).any(|group| of_group(group).count_ones() > self.shape.kind.parity())
     }
 
+    /// Stops the array cleanly, and remembers what it said.
+    pub(super) fn stop<S: SystemUnderTest>(
+        &mut self,
+        mut server: Server<S>,
+        limit: u64,
+    ) -> Result<(), String> {
+        server.stop(limit)?;
+        self.note(&mut server)?;
+        let said = server.claims();
+        self.end(server, Keep::Nothing);
+        if let Some(said) = &said {
+            self.judge_superblocks(said)?;
+        }
+        self.said = said;
+        Ok(())
+    }
+
     /// A power loss while `server` serves.
     pub(super) fn end<S: SystemUnderTest>(&mut self, server: Server<S>, keep: Keep) {
         self.counts.while_rebuilding += u64::from(server.joining.members() != server.joining.written());
@@ -240,6 +261,13 @@ impl Scenario {
                 && server.driver.members.go_wrong(strike.member, strike.wrong, strike.choice)
             {
                 self.goes_wrong(bit);
+                if strike.wrong == Wrong::Unreadable {
+                    // So many pages that the error limit may be reached.
+                    for nth in 1..=2 * self.policy.error_limit {
+                        let choice = strike.choice.rotate_left(nth as u32);
+                        server.driver.members.go_wrong(strike.member, strike.wrong, choice);
+                    }
+                }
                 if strike.wrong == Wrong::RolledBack {
                     self.rolled |= bit;
                     self.counts.rolled_back += 1;
@@ -279,12 +307,8 @@ impl Scenario {
             }
         }
         if era.stops {
-            server.stop(limit)?;
-            self.note(&mut server)?;
+            self.stop(server, limit)?;
             self.counts.stops += 1;
-            let claims = server.claims();
-            self.end(server, Keep::Nothing);
-            self.said = claims;
             self.is_stopped = true;
             return Ok(());
         }
@@ -296,6 +320,7 @@ impl Scenario {
     /// Runs the life of `case`.
     pub(crate) fn whole<S: SystemUnderTest>(&mut self, case: &CrashCase) -> Result<(), String> {
         (self.mends, self.corruption, self.fault) = (case.mends, case.corruption, case.fault);
+        self.policy = case.policy.unwrap_or_default();
         self.eras::<S>(&case.eras)
     }
 
