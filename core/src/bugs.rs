@@ -53,6 +53,8 @@ pub enum Bug {
     StaleParityTrusted,
     /// A scrub ends before what it repaired is durable.
     RepairsNotFlushed,
+    /// A stop ends a scrub, and the next serving does not continue it.
+    ScrubNotContinued,
     /// Records of the journal are freed while more members of a group failed than parity tolerates.
     RecordsFreedBeyond,
     /// Assembly of a log reads no metadata of members that failed, also if no other member has it.
@@ -478,6 +480,7 @@ impl Bug {
         Self::LeftOutForgotten,
         Self::StaleParityTrusted,
         Self::RepairsNotFlushed,
+        Self::ScrubNotContinued,
         Self::RecordsFreedBeyond,
         Self::LastSourceIgnored,
         Self::CopiesNotReplaced,

@@ -1,7 +1,6 @@
 //! What the owner of an array tells it about its members, and allows it, besides requests.
 
 use stripewise_base::Nanos;
-#[cfg(debug_assertions)]
 use stripewise_core::bugs::Bug;
 use stripewise_core::coordination::Ahead;
 use stripewise_core::driver::Driver;
@@ -28,14 +27,17 @@ impl<M: Memory> Array<M> {
 
 impl<M: Memory> Array<M> {
     /// Reads the superblocks of all members before the array is closed, and repairs damaged ones: if both copies of a
-    /// superblock were damaged, the next start would not find the member. [`Self::metadata_scrubbed`] returns the counts.
+    /// superblock were damaged, the next start would not find the member. [`Self::metadata_scrubbed`] returns the counts. A scrub
+    /// in progress stays where it is, for the next serving to continue.
     pub fn verify_superblocks<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.exec.advance(now);
         let has_superblocks = each!(self, placement => {
             Placement::<M>::superblock_on_members(placement).is_some()
         });
         if M::CARRIES_DATA && has_superblocks {
-            self.stop_scrub();
+            if self.exec.has_bug(Bug::ScrubNotContinued) {
+                self.stop_scrub();
+            }
             self.exec.metadata.begin(true);
             self.poll(driver);
         }

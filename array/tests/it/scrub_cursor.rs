@@ -73,6 +73,20 @@ fn a_scrub_that_a_stop_interrupted_continues_where_it_was() {
     }
 }
 
+/// As the serving program stops: it verifies the superblocks of all members last.
+#[test]
+fn the_verification_of_superblocks_before_a_stop_does_not_end_a_scrub() {
+    for scheme in ALL {
+        let mut host = host(scheme);
+        let (done, _) = scrub_to(&mut host, 4);
+        host.verify_superblocks();
+        let mut host = Host::open_as(scheme, host.stop());
+        host.resume();
+        let (continued, _) = host.array.scrubbing().expect("it continues");
+        assert!((1..=done).contains(&continued), "{scheme}: {continued} of {done}");
+    }
+}
+
 #[test]
 fn a_scrub_of_two_servings_proves_nothing_about_what_the_first_one_read() {
     for scheme in ALL {

@@ -88,6 +88,9 @@ pub struct Era {
     /// Whether the era ends with a clean stop instead, when every request is answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stops: bool,
+    /// Whether the clean stop leaves rebuilds and scrubs where they are, as the serving program does; otherwise they end before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub halts: bool,
     /// Which writes without a flush survive.
     pub keep: Keep,
     /// The largest number of requests in flight at once.
@@ -131,6 +134,7 @@ impl Era {
         Self {
             crash: None,
             stops: false,
+            halts: false,
             keep: Keep::Nothing,
             depth: 1,
             twice: false,

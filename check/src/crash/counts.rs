@@ -41,6 +41,8 @@ pub struct Counts {
     pub while_rebuilding: u64,
     /// Clean stops.
     pub stops: u64,
+    /// Of those, during a scrub that the next serving continued.
+    pub halted: u64,
     /// Members rolled back to an earlier snapshot while the array was stopped.
     pub put_back: u64,
     /// Members rolled back while the array was serving.
@@ -94,6 +96,7 @@ impl Counts {
         self.rebuilt += other.rebuilt;
         self.while_rebuilding += other.while_rebuilding;
         self.stops += other.stops;
+        self.halted += other.halted;
         self.put_back += other.put_back;
         self.rolled_back += other.rolled_back;
         self.older += other.older;
@@ -131,6 +134,7 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} of them whole in the end", self.rebuilt)?;
         writeln!(f, "{:>12} losses of power while a member was rebuilt", self.while_rebuilding)?;
         writeln!(f, "{:>12} clean stops", self.stops)?;
+        writeln!(f, "{:>12} of them during a scrub", self.halted)?;
         writeln!(f, "{:>12} members restored to an earlier time while the array was stopped", self.put_back)?;
         writeln!(f, "{:>12} while it served", self.rolled_back)?;
         writeln!(f, "{:>12} that returned with earlier content", self.older)?;

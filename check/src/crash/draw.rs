@@ -180,6 +180,7 @@ fn audits(seed: u64, eras: &mut [Era]) {
         let events = 8 * era.asks.len() as u64 + 1;
         era.audits = (0..draw.one_of(&[0, 0, 1, 2])).map(|_| draw.below(events)).collect();
         era.audits.sort_unstable();
+        era.halts = era.stops && draw.percent(60);
     }
 }
 

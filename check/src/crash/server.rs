@@ -67,6 +67,8 @@ pub(crate) struct Server<S> {
     monitor: Monitor,
     /// Whether a scrub is in progress.
     is_scrubbing: bool,
+    /// What a scrub had done that a clean stop interrupted.
+    pub(crate) interrupted_scrub: Option<u32>,
     /// Whether a flush has completed since the flag was last cleared.
     pub(crate) has_flushed: bool,
     /// The same for a flush that was submitted after a scrub had ended, and whether one has ended.
@@ -110,6 +112,7 @@ impl<S: SystemUnderTest> Server<S> {
             joining: Joining::default(),
             monitor,
             is_scrubbing: false,
+            interrupted_scrub: None,
             has_flushed: false,
             has_flushed_scrub: false,
             has_scrubbed: false,
@@ -360,6 +363,11 @@ impl<S: SystemUnderTest> Server<S> {
         self.system.scrubbed().0
     }
 
+    /// Whether a scrub is in progress.
+    pub(crate) fn is_scrubbing(&self) -> bool {
+        self.system.scrubbing().is_some()
+    }
+
     /// The counts of the scrub, if it ended since the last call.
     pub(crate) fn take_scrubbed(&mut self) -> Option<ScrubCounts> {
         let (counts, goes_on) = self.system.scrubbed();
@@ -421,12 +429,21 @@ impl<S: SystemUnderTest> Server<S> {
         self.settle(limit)
     }
 
-    /// Stops the array cleanly.
+    /// Stops the array cleanly. With `halts`, rebuilds and scrubs stop where they are, and superblocks are verified, as the
+    /// serving program does it; otherwise they end before.
     ///
     /// # Errors
     /// The broken promise.
-    pub(crate) fn stop(&mut self, limit: u64) -> Result<(), String> {
+    pub(crate) fn stop(&mut self, limit: u64, halts: bool) -> Result<(), String> {
+        if halts {
+            self.system.halt_walks(self.now, &mut self.driver);
+        }
         self.checkpoint(limit)?;
+        self.interrupted_scrub = self.system.scrubbing().map(|(done, _)| done).filter(|&done| done > 0);
+        if halts {
+            self.system.verify_superblocks(self.now, &mut self.driver);
+            self.settle(limit)?;
+        }
         self.system.stop(self.now, &mut self.driver);
         self.settle(limit)
     }

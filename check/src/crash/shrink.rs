@@ -63,7 +63,7 @@ pub(crate) fn shrink(
 }
 
 /// Simplifications of an era.
-const SIMPLER: [fn(&mut Era); 20] = [
+const SIMPLER: [fn(&mut Era); 21] = [
     |era| era.crash = None,
     |era| era.crash = era.crash.map(|crash| crash / 2),
     |era| era.crash = era.crash.map(|crash| crash.saturating_sub(1)),
@@ -74,6 +74,7 @@ const SIMPLER: [fn(&mut Era); 20] = [
     |era| era.scrubs.clear(),
     |era| era.audits.clear(),
     |era| era.stops = false,
+    |era| era.halts = false,
     |era| era.older.truncate(era.older.len().saturating_sub(1)),
     |era| era.moments.truncate(era.moments.len().saturating_sub(1)),
     |era| era.moments.iter_mut().for_each(|moment| moment.event /= 2),

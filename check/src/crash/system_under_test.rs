@@ -88,6 +88,17 @@ pub(crate) trait SystemUnderTest: Sized {
     /// Begins a scrub.
     fn scrub(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
+    /// Progress of the scrub, if one is in progress: what it has done, and the total.
+    fn scrubbing(&self) -> Option<(u32, u32)> {
+        None
+    }
+
+    /// From now on rebuilds and scrubs begin no more work.
+    fn halt_walks(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
+
+    /// Reads the superblocks of all members before a stop, and repairs damaged ones.
+    fn verify_superblocks(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
+
     /// The counts of the last scrub, and whether it is still in progress.
     fn scrubbed(&self) -> (ScrubCounts, bool) {
         (ScrubCounts::default(), false)
@@ -208,6 +219,18 @@ impl SystemUnderTest for Array<PageMemory> {
 
     fn scrub(&mut self, now: Nanos, driver: &mut SimDriver) {
         self.scrub(now, driver);
+    }
+
+    fn scrubbing(&self) -> Option<(u32, u32)> {
+        self.scrubbing()
+    }
+
+    fn halt_walks(&mut self, now: Nanos, driver: &mut SimDriver) {
+        self.allow(now, Some(0), driver);
+    }
+
+    fn verify_superblocks(&mut self, now: Nanos, driver: &mut SimDriver) {
+        self.verify_superblocks(now, driver);
     }
 
     fn scrubbed(&self) -> (ScrubCounts, bool) {

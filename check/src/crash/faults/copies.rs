@@ -12,7 +12,7 @@ pub(super) fn resized<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(),
     let grown: Vec<(u16, u32)> =
         stage.members(count).iter().map(|&member| (member, 1 + stage.random.below(40) as u32)).collect();
     let Stage { scenario, server, random } = stage;
-    scenario.stop(server, crate::crash::scenario::EVENTS)?;
+    scenario.stop(server, crate::crash::scenario::EVENTS, false)?;
     for &(member, pages) in &grown {
         scenario.members.grow(member, pages);
     }
@@ -27,7 +27,7 @@ pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), S
     stage.ask_load(count);
     stage.finish(count)?;
     stage = stage.restart(false)?;
-    stage.server.stop(crate::crash::scenario::EVENTS)?;
+    stage.server.stop(crate::crash::scenario::EVENTS, false)?;
     let Stage { scenario, server, mut random } = stage;
     scenario.end(server, Keep::Nothing);
     let mut copies = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), S
         let loses_power = random.chance(1, 3);
         its.checkpoint()?;
         if !loses_power {
-            its.server.stop(crate::crash::scenario::EVENTS)?;
+            its.server.stop(crate::crash::scenario::EVENTS, false)?;
         }
         random = its.random;
         server = its.server;

@@ -193,7 +193,9 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
             self.scenario.end(self.server, keep);
             self.scenario.said = None;
         } else {
-            self.scenario.stop(self.server, EVENTS)?;
+            // The same number decides, so that the other choices do not change.
+            let halts = matches!(keep, Keep::Seed(seed) if seed >> 40 & 1 != 0);
+            self.scenario.stop(self.server, EVENTS, halts)?;
         }
         let server = self.scenario.begin::<S>(0, 4)?;
         Ok(Self { server, ..self })

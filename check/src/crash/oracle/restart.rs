@@ -63,12 +63,14 @@ impl Scenario {
     }
 
     /// What the array said when it was stopped, and what it says now: which members are missing, being rebuilt or in doubt,
-    /// whether rebuilds left anything unrecovered, whether something is lost, and whether the array is CLEAN.
+    /// whether rebuilds left anything unrecovered, whether something is lost, and whether the array is CLEAN. A scrub that the
+    /// stop interrupted continues.
     pub(crate) fn judge_restart<S: SystemUnderTest>(
         &mut self,
         server: &Server<S>,
         absent: u64,
     ) -> Result<(), String> {
+        let interrupted = self.interrupted_scrub.take();
         let (Some(before), Some(after)) = (self.said.take(), server.claims()) else { return Ok(()) };
         // Beyond parity nothing is recorded, so that all members may return: the restart takes them back.
         let was_beyond = self.exceeds_parity(before.missing | before.rebuilding);
@@ -82,6 +84,9 @@ impl Scenario {
         };
         if answers(&before) != answers(&after) {
             return Err(format!("before a restart the array says {before:?}, and after it {after:?}"));
+        }
+        if let Some(done) = interrupted.filter(|_| !server.is_scrubbing()) {
+            return Err(format!("it was stopped when a scrub had done {done}, and the scrub does not continue"));
         }
         self.counts.restarts += 1;
         Ok(())

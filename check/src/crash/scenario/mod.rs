@@ -65,6 +65,8 @@ pub(crate) struct Scenario {
     pub(super) questions: Questions,
     pub(super) suspects: Suspects,
     pub(super) said: Option<Claims>,
+    /// What a scrub had done when the array was stopped, which interrupted it.
+    pub(super) interrupted_scrub: Option<u32>,
     /// What is done about members with errors.
     pub(super) policy: Policy,
     pub(super) random: Prng,
@@ -111,6 +113,7 @@ impl Scenario {
             questions: Questions::default(),
             suspects: Suspects::default(),
             said: None,
+            interrupted_scrub: None,
             policy: Policy::default(),
             random: Prng::stream(seed, 0x6C69_6665),
             bug,
@@ -185,10 +188,14 @@ impl Scenario {
         &mut self,
         mut server: Server<S>,
         limit: u64,
+        halts: bool,
     ) -> Result<(), String> {
-        server.stop(limit)?;
+        server.stop(limit, halts)?;
         self.note(&mut server)?;
         let said = server.claims();
+        // A scrub that found a loss begins again.
+        self.interrupted_scrub = server.interrupted_scrub.filter(|_| server.scrub_counts().lost == 0);
+        self.counts.halted += u64::from(self.interrupted_scrub.is_some());
         self.end(server, Keep::Nothing);
         if let Some(said) = &said {
             self.judge_superblocks(said)?;
@@ -307,7 +314,7 @@ impl Scenario {
             }
         }
         if era.stops {
-            self.stop(server, limit)?;
+            self.stop(server, limit, era.halts)?;
             self.counts.stops += 1;
             self.is_stopped = true;
             return Ok(());
