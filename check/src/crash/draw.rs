@@ -181,6 +181,11 @@ fn audits(seed: u64, eras: &mut [Era]) {
         era.audits = (0..draw.one_of(&[0, 0, 1, 2])).map(|_| draw.below(events)).collect();
         era.audits.sort_unstable();
         era.halts = era.stops && draw.percent(60);
+        if era.halts && draw.percent(50) {
+            // A scrub is likely to be in progress then.
+            let end = era.crash.unwrap_or(events);
+            era.scrubs.push(end.saturating_sub(draw.below(60)));
+        }
     }
 }
 

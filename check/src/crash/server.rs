@@ -68,7 +68,7 @@ pub(crate) struct Server<S> {
     /// Whether a scrub is in progress.
     is_scrubbing: bool,
     /// What a scrub had done that a clean stop interrupted.
-    pub(crate) interrupted_scrub: Option<u32>,
+    interrupted_scrub: Option<u32>,
     /// Whether a flush has completed since the flag was last cleared.
     pub(crate) has_flushed: bool,
     /// The same for a flush that was submitted after a scrub had ended, and whether one has ended.
@@ -363,9 +363,9 @@ impl<S: SystemUnderTest> Server<S> {
         self.system.scrubbed().0
     }
 
-    /// Whether a scrub is in progress.
-    pub(crate) fn is_scrubbing(&self) -> bool {
-        self.system.scrubbing().is_some()
+    /// What a scrub had done that a clean stop interrupted. A scrub that found a loss begins again.
+    pub(crate) fn interrupted_scrub(&self) -> Option<u32> {
+        self.interrupted_scrub.filter(|_| self.scrub_counts().lost == 0)
     }
 
     /// The counts of the scrub, if it ended since the last call.
@@ -439,7 +439,7 @@ impl<S: SystemUnderTest> Server<S> {
             self.system.halt_walks(self.now, &mut self.driver);
         }
         self.checkpoint(limit)?;
-        self.interrupted_scrub = self.system.scrubbing().map(|(done, _)| done).filter(|&done| done > 0);
+        self.interrupted_scrub = self.system.scrubbing().filter(|&done| done > 0);
         if halts {
             self.system.verify_superblocks(self.now, &mut self.driver);
             self.settle(limit)?;

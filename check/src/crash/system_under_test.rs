@@ -88,8 +88,8 @@ pub(crate) trait SystemUnderTest: Sized {
     /// Begins a scrub.
     fn scrub(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
-    /// Progress of the scrub, if one is in progress: what it has done, and the total.
-    fn scrubbing(&self) -> Option<(u32, u32)> {
+    /// What a scrub has done that reads data now.
+    fn scrubbing(&self) -> Option<u32> {
         None
     }
 
@@ -221,8 +221,9 @@ impl SystemUnderTest for Array<PageMemory> {
         self.scrub(now, driver);
     }
 
-    fn scrubbing(&self) -> Option<(u32, u32)> {
-        self.scrubbing()
+    fn scrubbing(&self) -> Option<u32> {
+        let (_, reads_metadata) = self.metadata_scrubbed();
+        self.scrubbing().map(|(done, _)| done).filter(|_| !reads_metadata)
     }
 
     fn halt_walks(&mut self, now: Nanos, driver: &mut SimDriver) {

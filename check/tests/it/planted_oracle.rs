@@ -26,7 +26,7 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::DamageForgotten, Some(Fault::ReturnsAfterDamage), [Kind::Log5, Kind::Log6], 20),
     (Bug::CopyTrusted, Some(Fault::MixedCopies), [Kind::Log5, Kind::Log6], 20),
     (Bug::RepairsNotFlushed, Some(Fault::RotApart), [Kind::Journal5, Kind::Window5], 40),
-    (Bug::ScrubNotContinued, None, [Kind::Log5, Kind::Journal5], 1000),
+    (Bug::ScrubNotContinued, None, [Kind::Journal5, Kind::Journal5], 600),
 ];
 
 #[test]

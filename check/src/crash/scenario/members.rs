@@ -119,7 +119,9 @@ impl Scenario {
     /// Begins a scrub. It verifies the members that serve, and whose faults have struck.
     pub(in crate::crash) fn scrub<S: SystemUnderTest>(&mut self, server: &mut Server<S>) {
         let is_out = |member| server.is_incomplete(member) || server.driver.members.is_beyond_scrubs(member);
-        let except = (0..self.shape.members).filter(|&member| is_out(member)).fold(0, |mask, member| mask | 1 << member);
+        let except = (0..self.shape.members)
+            .filter(|&member| is_out(member))
+            .fold(0, |mask, member| mask | 1 << member);
         if server.scrub() {
             self.suspects.scrub_began(except);
         }

@@ -65,8 +65,6 @@ pub(crate) struct Scenario {
     pub(super) questions: Questions,
     pub(super) suspects: Suspects,
     pub(super) said: Option<Claims>,
-    /// What a scrub had done when the array was stopped, which interrupted it.
-    pub(super) interrupted_scrub: Option<u32>,
     /// What is done about members with errors.
     pub(super) policy: Policy,
     pub(super) random: Prng,
@@ -113,7 +111,6 @@ impl Scenario {
             questions: Questions::default(),
             suspects: Suspects::default(),
             said: None,
-            interrupted_scrub: None,
             policy: Policy::default(),
             random: Prng::stream(seed, 0x6C69_6665),
             bug,
@@ -193,12 +190,11 @@ impl Scenario {
         server.stop(limit, halts)?;
         self.note(&mut server)?;
         let said = server.claims();
-        // A scrub that found a loss begins again.
-        self.interrupted_scrub = server.interrupted_scrub.filter(|_| server.scrub_counts().lost == 0);
-        self.counts.halted += u64::from(self.interrupted_scrub.is_some());
+        let interrupted = server.interrupted_scrub();
+        self.counts.halted += u64::from(interrupted.is_some());
         self.end(server, Keep::Nothing);
         if let Some(said) = &said {
-            self.judge_superblocks(said)?;
+            self.judge_superblocks(said, interrupted)?;
         }
         self.said = said;
         Ok(())
