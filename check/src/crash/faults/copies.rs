@@ -1,23 +1,33 @@
-//! Members of another time or another size: the media change while the array is stopped.
+//! Members of another time or another size.
 
 use super::stage::Stage;
 use crate::crash::keep::Keep;
+use crate::crash::members::Members;
 use crate::crash::system_under_test::SystemUnderTest;
 
-/// Members become larger while the array is stopped. Nothing is damaged.
+/// Members become larger, while the array serves or while it is stopped. Nothing is damaged.
 pub(super) fn resized<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), String> {
     stage.ask_load(20);
     stage.finish(20)?;
     let count = 1 + stage.random.below(u64::from(stage.scenario.shape.members)) as u32;
     let grown: Vec<(u16, u32)> =
         stage.members(count).iter().map(|&member| (member, 1 + stage.random.below(40) as u32)).collect();
+    let grow = |members: &mut Members| grown.iter().for_each(|&(member, pages)| members.grow(member, pages));
+    let named = |what: String| format!("members {grown:?} have grown: {what}");
+    if stage.random.chance(1, 2) {
+        let before = stage.random.below(40);
+        stage.ask_load(20);
+        stage.run(before)?;
+        grow(&mut stage.server.driver.members);
+        stage.finish(20).map_err(named)?;
+        let loses_power = stage.random.chance(1, 2);
+        return stage.restart(loses_power).and_then(Stage::judge).map_err(named);
+    }
     let Stage { scenario, server, random } = stage;
     scenario.stop(server, crate::crash::scenario::EVENTS, false)?;
-    for &(member, pages) in &grown {
-        scenario.members.grow(member, pages);
-    }
-    let server = scenario.begin::<S>(0, 4).map_err(|what| format!("members {grown:?} have grown: {what}"))?;
-    Stage { scenario, server, random }.judge().map_err(|what| format!("members {grown:?} have grown: {what}"))
+    grow(&mut scenario.members);
+    let server = scenario.begin::<S>(0, 4).map_err(named)?;
+    Stage { scenario, server, random }.judge().map_err(named)
 }
 
 /// Two copies of the array are served separately, and some members of one are used with the rest of the other. The array is

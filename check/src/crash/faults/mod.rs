@@ -30,7 +30,7 @@ pub enum Fault {
     BeyondUnderLoad,
     /// A scrub of a full array repairs a lot of damage.
     FullScrub,
-    /// Members become larger while the array is stopped.
+    /// Members become larger, while the array serves or while it is stopped.
     Resized,
     /// Members of two copies of the array, which were both served, are used together.
     MixedCopies,
