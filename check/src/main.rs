@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use clap::{Parser, Subcommand};
-use stripewise_check::{Case, Planted, stress};
+use stripewise_check::{Case, Planted, Summary, stress};
 
 use command::compose::Compose;
 use command::crashes::Crashes;
@@ -111,12 +111,12 @@ impl Arguments {
     /// Runs seeds in turn, until one fails or the time is up.
     fn many(&self, runner: &Runner, seeds: Range<u64>, limit: Duration) -> bool {
         let begin = Instant::now();
-        let (mut count, mut failed, mut events) = (0, 0, 0);
+        let (mut count, mut failed, mut all) = (0, 0, Summary::default());
         let mut progress = Progress::new();
         for seed in seeds {
             let (name, replay) = (format!("seed {seed}"), format!("--seed {seed}"));
             match runner.run(0, &stress::case(seed), &name, &replay, None) {
-                Ok(summary) => events += summary.events,
+                Ok(summary) => all.add(&summary),
                 Err(failure) => {
                     println!("{}", runner.line(&name, &failure, &replay));
                     failed += 1;
@@ -133,7 +133,9 @@ impl Arguments {
             }
         }
         let passed = begin.elapsed().as_secs_f64();
+        let Summary { events, over_limit, kept_over_limit, .. } = all;
         println!("{} of {count} seeds pass: {events} events in {passed:.1} s", count - failed);
+        println!("{over_limit} members failed by the error limit, {kept_over_limit} kept beyond it");
         failed == 0
     }
 }

@@ -91,14 +91,9 @@ impl<M: Memory> Array<M> {
         is_rebuilt && !self.is_failed(member)
     }
 
-    /// Whether all data can still be read without `member` too: whether the number of missing members of its group stays
-    /// within what its parity tolerates. A member that is being rebuilt counts as missing.
+    /// Whether all data can still be read without `member` too: see [`crate::health::ArrayState::tolerates_loss_of`].
     pub fn tolerates_loss_of(&self, member: u16) -> bool {
-        let is_missing = |&other: &u32| {
-            other == u32::from(member) || self.is_failed(other as u16) || self.is_incomplete(other as u16)
-        };
-        let group = self.exec.geometry.group_of(member.into());
-        self.exec.geometry.group(group).filter(is_missing).count() <= self.exec.geometry.tolerance() as usize
+        self.state().tolerates_loss_of(member)
     }
 
     /// Consumes the controller and returns its memory.

@@ -72,6 +72,16 @@ impl ArrayState {
         self.members.iter().filter(is_missing).count() as u32
     }
 
+    /// Whether, without `member` too, no more members of a group are missing than its parity tolerates. A member that is being
+    /// rebuilt counts as missing, and one with deltas of parity is of every group.
+    pub fn tolerates_loss_of(&self, member: u16) -> bool {
+        self.groups_of(member).all(|group| {
+            let others = self.group(group).filter(|&(other, _)| other != member);
+            let missing = others.filter(|(_, state)| *state != MemberState::Active).count() as u32;
+            missing < self.tolerance
+        })
+    }
+
     /// Whether `member` serves, in part or in full.
     pub(super) fn serves(&self, member: u16) -> bool {
         self.members[usize::from(member)].state != MemberState::Failed

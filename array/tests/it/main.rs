@@ -7,6 +7,7 @@ mod charges;
 mod check_all;
 mod classes;
 mod corpus;
+mod deltas;
 mod disk;
 mod dispatch;
 mod durable_log;

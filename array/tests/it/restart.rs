@@ -75,3 +75,11 @@ fn schemes_that_keep_their_maps_in_memory_alone_are_refused_with_the_reason() {
         assert!(told.contains(key) && told.contains("in memory alone"), "{told}");
     }
 }
+
+#[test]
+fn while_parity_is_recomputed_the_state_says_so() {
+    let mut rig = after_a_loss(RAID5);
+    assert!(rig.array.state().is_resyncing);
+    rig.run();
+    assert!(!rig.array.state().is_resyncing);
+}
