@@ -1,4 +1,4 @@
-//! One answer, whoever is asked: the array before and after a restart, the report of its assembly, and the superblocks of its
+//! One answer: the array before and after a restart, the report of its assembly, and the superblocks of its
 //! members.
 
 use stripewise_array::RecoveryReport;
