@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file::File;
 use crate::idioms::{self, Idioms};
-use crate::{Complaint, circles, examples, guides, layers, markdown, source};
+use crate::{Complaint, circles, contract, examples, guides, layers, markdown, source};
 
 /// Folders without source files of this tree.
 const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
@@ -66,6 +66,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
     let mut complaints = examples::placement_is_contained(files);
     complaints.extend(circles::none_is_large(files));
     complaints.extend(guides::names_are_their_own(files));
+    complaints.extend(contract::rows_have_tests(files));
     let list = files.iter().find(|file| file.path == idioms::LIST).map_or("", |file| &file.text);
     let idioms = Idioms::parse(list).unwrap_or_else(|bad| panic!("{bad}"));
     for File { path, text } in files {

@@ -1,5 +1,5 @@
-//! One answer: the array before and after a restart, the report of its assembly, and the superblocks of its
-//! members.
+//! One answer from all who are asked: the array before and after a restart, the report of its assembly, and the superblocks of
+//! its members.
 
 use stripewise_array::RecoveryReport;
 use stripewise_array::format::{MemberRecord, MemberState};

@@ -65,7 +65,7 @@ pub(crate) struct Scenario {
     pub(super) questions: Questions,
     pub(super) suspects: Suspects,
     pub(super) said: Option<Claims>,
-    /// The settings for members with errors.
+    /// The settings of the program that serves it.
     pub(super) policy: Policy,
     pub(super) random: Prng,
     pub(super) bug: Option<Bug>,
@@ -265,7 +265,7 @@ impl Scenario {
             {
                 self.goes_wrong(bit);
                 if strike.wrong == Wrong::Unreadable {
-                    // Enough pages to reach the error limit.
+                    // Enough pages for the error limit to be reached.
                     for nth in 1..=2 * self.policy.error_limit {
                         let choice = strike.choice.rotate_left(nth as u32);
                         server.driver.members.go_wrong(strike.member, strike.wrong, choice);
