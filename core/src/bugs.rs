@@ -53,6 +53,10 @@ pub enum Bug {
     StaleParityTrusted,
     /// A scrub ends before what it repaired is durable.
     RepairsNotFlushed,
+    /// A scrub does not read the pages of the journal that no record takes.
+    VacantNotRead,
+    /// A scrub does not read records of the journal that are freed, although no durable record says so.
+    FreedRecordNotRead,
     /// A stop ends a scrub, and the next serving does not continue it.
     ScrubNotContinued,
     /// Records of the journal are freed while more members of a group failed than parity tolerates.
@@ -480,6 +484,8 @@ impl Bug {
         Self::LeftOutForgotten,
         Self::StaleParityTrusted,
         Self::RepairsNotFlushed,
+        Self::VacantNotRead,
+        Self::FreedRecordNotRead,
         Self::ScrubNotContinued,
         Self::RecordsFreedBeyond,
         Self::LastSourceIgnored,

@@ -3,7 +3,7 @@
 use stripewise_core::format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 
 /// Number of kinds of metadata.
-pub(crate) const KINDS: usize = 6;
+pub(crate) const KINDS: usize = 7;
 
 /// A kind of metadata; kinds are read in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum Kind {
     Intent,
     /// A record of the redo journal.
     Record,
+    /// A page of the redo journal that no record takes. It only must be readable.
+    Vacant,
 }
 
 impl Kind {
@@ -31,7 +33,8 @@ impl Kind {
             Self::Checkpoint => Self::Commit,
             Self::Commit => Self::Table,
             Self::Table => Self::Intent,
-            Self::Intent | Self::Record => Self::Record,
+            Self::Intent => Self::Record,
+            Self::Record | Self::Vacant => Self::Vacant,
         }
     }
 }

@@ -103,6 +103,11 @@ impl<M: Memory> Executor<M> {
         };
         let kinds = if is_closing { 1 } else { KINDS };
         let Some(walk) = &mut self.metadata.walk else { return false };
+        let is_over = place == PieceLocation::Over;
+        if is_over && next == Kind::Vacant && piece.kind != next && !walk.damaged.is_empty() {
+            // The journal does without damaged copies of records, whose pages then hold nothing.
+            return self.begin_mending(placement);
+        }
         match place {
             PieceLocation::Over if piece.kind as usize + 1 < kinds => {
                 walk.next = Piece { kind: next, nth: skipped };

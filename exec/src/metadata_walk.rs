@@ -85,6 +85,8 @@ pub struct Wanted {
     pub table: bool,
     /// The bitmap.
     pub intent: bool,
+    /// Zeros on pages of the journal that no record takes.
+    pub vacant: bool,
     /// The journal is reclaimed up to and including this record.
     pub record: Option<u64>,
 }

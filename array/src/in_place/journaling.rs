@@ -90,6 +90,9 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
+        if self.write_vacant(exec, driver) {
+            return true;
+        }
         if self.journal.as_ref().is_none_or(|journal| {
             journal.record.is_under_way || journal.waiting.is_empty() && !journal.wants_record
         }) {

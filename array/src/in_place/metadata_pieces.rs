@@ -1,5 +1,6 @@
 //! The copies of metadata that the members of an array in place should have.
 
+use stripewise_core::bugs::Bug;
 use stripewise_core::format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, crc32c};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
@@ -93,6 +94,9 @@ impl InPlace {
         if number >= newest {
             return PieceLocation::Over;
         }
+        if number < journal.ring.tail() && exec.has_bug(Bug::FreedRecordNotRead) {
+            return PieceLocation::Nowhere;
+        }
         match journal.ring.kept(number) {
             Some((first, pages, keepers)) if keepers >> member & 1 != 0 && !self.is_filled(member) => {
                 PieceLocation::At(PageRun {
@@ -107,7 +111,7 @@ impl InPlace {
     }
 
     /// Whether `member` is being rebuilt: the rebuild writes its copies of the table and the bitmap.
-    fn is_filled(&self, member: u16) -> bool {
+    pub(crate) fn is_filled(&self, member: u16) -> bool {
         self.membership().is_some_and(|members| members.is_rebuilt(member))
     }
 

@@ -29,6 +29,7 @@ pub(crate) mod resync;
 mod shared_writes;
 mod split;
 mod updates;
+mod vacant;
 mod verify;
 pub(crate) mod window;
 mod zones;
@@ -343,7 +344,7 @@ impl<M: Memory> Placement<M> for InPlace {
             Purpose::JournalWrite => {
                 if self.intent.is_some() {
                     self.intent_written(exec);
-                } else {
+                } else if !self.vacant_cleared(plan, exec) {
                     self.record_written(plan, exec, driver);
                 }
                 return false;
@@ -517,6 +518,7 @@ impl<M: Memory> Placement<M> for InPlace {
             Kind::Table => self.table_piece(piece.nth, exec),
             Kind::Intent => self.intent_piece(piece.nth, exec),
             Kind::Record => self.record_piece(piece.nth, exec),
+            Kind::Vacant => self.vacant_piece(piece.nth, exec),
         }
     }
 
@@ -525,12 +527,14 @@ impl<M: Memory> Placement<M> for InPlace {
             Kind::Table => self.is_table_page(piece.nth, bytes),
             Kind::Intent => self.is_intent_page(piece.nth, bytes, exec),
             Kind::Record => self.is_record(exec.record_of(piece), bytes, exec),
-            Kind::Superblock | Kind::Checkpoint | Kind::Commit => true,
+            Kind::Superblock | Kind::Checkpoint | Kind::Commit | Kind::Vacant => true,
         }
     }
 
     fn records(&self) -> (u64, u64) {
-        self.journal.as_ref().map_or((0, 0), |journal| (journal.ring.tail(), journal.ring.next_number()))
+        self.journal
+            .as_ref()
+            .map_or((0, 0), |journal| (journal.ring.first_number(), journal.ring.next_number()))
     }
 
     fn mend(&mut self, piece: Piece, wanted: &mut Wanted, exec: &Executor<M>) {
@@ -549,6 +553,10 @@ impl<M: Memory> Placement<M> for InPlace {
                 }
             }
             Kind::Record => wanted.record = wanted.record.max(Some(exec.record_of(piece))),
+            Kind::Vacant => {
+                wanted.vacant = true;
+                self.clear_vacant(piece.nth, exec);
+            }
             Kind::Superblock | Kind::Checkpoint | Kind::Commit => {}
         }
     }
@@ -569,6 +577,7 @@ impl<M: Memory> Placement<M> for InPlace {
         let mut has_journal = true;
         if let Some(journal) = &mut self.journal {
             has_journal = !wanted.table || !journal.wants_table;
+            has_journal &= !wanted.vacant || journal.unread.is_empty() && !journal.is_clearing;
             if let Some(record) = wanted.record.filter(|&record| journal.ring.has_before(record + 1)) {
                 has_journal = false;
                 journal.leave_behind(record + 1);

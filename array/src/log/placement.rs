@@ -249,7 +249,7 @@ impl<M: Memory> Placement<M> for Log {
             Kind::Superblock => self.superblock_piece(piece.nth, exec),
             Kind::Checkpoint => self.checkpoint_piece(piece.nth, exec),
             Kind::Commit => self.commit_piece(piece.nth, exec),
-            Kind::Table | Kind::Intent | Kind::Record => PieceLocation::Over,
+            Kind::Table | Kind::Intent | Kind::Record | Kind::Vacant => PieceLocation::Over,
         }
     }
 

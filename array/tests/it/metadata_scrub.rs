@@ -253,3 +253,26 @@ fn before_an_array_is_closed_damaged_superblocks_are_repaired() {
         assert_eq!(superblocks(&mut host, 2).iter().flatten().count(), 2, "{scheme}");
     }
 }
+
+/// Otherwise an assembly without another member is refused: as far as it knows, the page held the newest record.
+#[test]
+fn pages_of_the_journal_that_hold_nothing_are_made_readable() {
+    for scheme in [JOURNAL5, JOURNAL6] {
+        let mut host = host(scheme);
+        host.finish();
+        let (member, page) = (3, superblock_journal(&mut host));
+        let vacant = page.end - 2;
+        host.disk().members[member].unreadable.insert(vacant);
+        assert_eq!(found(scrubbed(&mut host)), (1, 1), "{scheme}");
+        assert!(host.disk().members[member].unreadable.is_empty(), "{scheme}");
+        assert_eq!(found(scrubbed(&mut host)), (0, 0), "{scheme}");
+        is_intact(&mut host);
+    }
+}
+
+/// The pages of the redo journal.
+fn superblock_journal(host: &mut Host) -> std::ops::Range<u32> {
+    let [front, _] = superblocks(host, 0);
+    let area = front.expect("it is whole").journal;
+    area.first..area.first + area.pages
+}

@@ -26,6 +26,8 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::DamageForgotten, Some(Fault::ReturnsAfterDamage), [Kind::Log5, Kind::Log6], 20),
     (Bug::CopyTrusted, Some(Fault::MixedCopies), [Kind::Log5, Kind::Log6], 20),
     (Bug::RepairsNotFlushed, Some(Fault::RotApart), [Kind::Journal5, Kind::Window5], 40),
+    (Bug::VacantNotRead, Some(Fault::Unreadable), [Kind::Journal5, Kind::Journal6], 20),
+    (Bug::FreedRecordNotRead, Some(Fault::Unreadable), [Kind::Journal5, Kind::Window5], 400),
     (Bug::ScrubNotContinued, None, [Kind::Journal5, Kind::Journal5], 600),
 ];
 

@@ -86,6 +86,10 @@ pub(crate) struct Journal {
     /// The plan that writes records; the plan with the next number frees them.
     pub(crate) plan: u32,
     pub(crate) record: Work,
+    /// Pages that no record takes and that cannot be read, to be written with zeros: the member, and the page of the ring.
+    pub(crate) unread: Vec<(u16, u32)>,
+    /// Whether the plan of records writes zeros on such pages.
+    pub(crate) is_clearing: bool,
     pub(crate) copying: Copying,
     pub(crate) cleaning: Work,
     /// The updates in the current record, and its entries.
@@ -120,6 +124,8 @@ impl Journal {
             is_full: false,
             plan,
             record: Work::default(),
+            unread: Vec::new(),
+            is_clearing: false,
             copying: Copying::default(),
             cleaning: Work::default(),
             updates: Vec::with_capacity(layout.entries_max() as usize),

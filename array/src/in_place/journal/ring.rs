@@ -134,10 +134,16 @@ impl Ring {
         }
     }
 
-    /// For a record that is not freed: its first page in the ring, its number of pages, and the members that keep it.
+    /// For a record that a reader may replay: its first page in the ring, its number of pages, and the members that keep it.
     pub(crate) fn kept(&self, number: u64) -> Option<(u32, u32, u64)> {
-        let nth = number.checked_sub(self.first_number).filter(|_| number >= self.tail)?;
+        let nth = number.checked_sub(self.first_number)?;
         self.live.get(nth as usize).map(|live| (live.first, live.pages, live.keepers))
+    }
+
+    /// Whether a record that a reader may replay takes `page` of `member`, or the record that is being written.
+    pub(crate) fn takes(&self, page: u32, member: u16) -> bool {
+        let is_kept = |live: &Live| live.keepers == 0 || live.keepers >> member & 1 != 0;
+        self.live.iter().any(|live| (live.first..live.first + live.pages).contains(&page) && is_kept(live))
     }
 
     /// The newest record is durable: records before its tail are no longer needed.
@@ -174,6 +180,11 @@ impl Ring {
     /// The first record that is still needed.
     pub(crate) fn tail(&self) -> u64 {
         self.tail
+    }
+
+    /// The first record that a reader may still replay: it may be freed, as long as no durable record says so.
+    pub(crate) fn first_number(&self) -> u64 {
+        self.first_number
     }
 
     /// Whether a reader may still replay record `number`.

@@ -103,3 +103,24 @@ pub(super) fn full_scrub<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<
     stage.checkpoint()?;
     stage.judge()
 }
+
+/// Pages anywhere on as many members as parity tolerates cannot be read: data, copies of metadata, and pages that hold nothing
+/// any more. A scrub makes all of them readable.
+pub(super) fn unreadable<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), String> {
+    let count = stage.random.below(stage.pages());
+    stage.ask_load(count);
+    stage.finish(count)?;
+    stage.checkpoint()?;
+    for member in stage.members(stage.parity()) {
+        let percent = [3, 30, 100][stage.random.below(3) as usize];
+        stage.damage_anywhere(member, percent);
+    }
+    let counts = stage.scrub()?;
+    if counts.lost > 0 || counts.metadata_damaged > counts.metadata_repaired {
+        return Err(format!(
+            "as many members have unreadable pages as parity tolerates, and a scrub counts {counts:?}"
+        ));
+    }
+    stage.checkpoint()?;
+    stage.judge()
+}

@@ -30,6 +30,8 @@ pub enum Fault {
     BeyondUnderLoad,
     /// A scrub of a full array repairs a lot of damage.
     FullScrub,
+    /// Pages anywhere on members, metadata included, cannot be read.
+    Unreadable,
     /// Members become larger, while the array serves or while it is stopped.
     Resized,
     /// Members of two copies of the array, which were both served, are used together.
@@ -48,7 +50,7 @@ pub struct NewFault {
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ReturnsAfterDamage,
         Self::ReturnsStale,
         Self::OutDuringRebuild,
@@ -56,6 +58,7 @@ impl Fault {
         Self::RotApart,
         Self::BeyondUnderLoad,
         Self::FullScrub,
+        Self::Unreadable,
         Self::Resized,
         Self::MixedCopies,
     ];
@@ -70,6 +73,7 @@ impl Fault {
             Self::RotApart => "rot-apart",
             Self::BeyondUnderLoad => "beyond-under-load",
             Self::FullScrub => "full-scrub",
+            Self::Unreadable => "unreadable",
             Self::Resized => "resized",
             Self::MixedCopies => "mixed-copies",
         }
@@ -81,6 +85,7 @@ impl Fault {
             Self::ReturnsAfterDamage
             | Self::ReturnsStale
             | Self::OutDuringRebuild
+            | Self::Unreadable
             | Self::Resized
             | Self::BeyondUnderLoad => true,
             Self::DeadRot | Self::RotApart | Self::MixedCopies => kind.has_checksums(),

@@ -140,6 +140,15 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
         damaged
     }
 
+    /// Makes `percent` of all pages of `member` that hold anything unreadable.
+    pub(super) fn damage_anywhere(&mut self, member: u16, percent: u64) {
+        let members = &mut self.server.driver.members;
+        if members.damage(member, percent, true, &mut self.random, |_| true) > 0 {
+            self.scenario.suspects.add(1 << member);
+            self.scenario.counts.wrongs += 1;
+        }
+    }
+
     /// Takes `member` out, because of damage found on it or for another reason.
     pub(super) fn fail(&mut self, member: u16, is_damaged: bool) {
         self.scenario.lost |= 1 << member;

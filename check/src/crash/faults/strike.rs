@@ -19,6 +19,7 @@ impl Scenario {
             Fault::RotApart => damage::rot_apart(stage),
             Fault::BeyondUnderLoad => beyond::under_load(stage),
             Fault::FullScrub => damage::full_scrub(stage),
+            Fault::Unreadable => damage::unreadable(stage),
             Fault::Resized => copies::resized(stage),
             Fault::MixedCopies => copies::mixed(stage),
         }

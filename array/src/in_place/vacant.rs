@@ -1,0 +1,112 @@
+//! The pages of the redo journal that no record takes. One that cannot be read may have held the newest record, as far as an
+//! assembly can know, and counts as a loss of the member. A scrub finds such pages, and they are written with zeros.
+
+use stripewise_core::bugs::Bug;
+use stripewise_core::driver::Driver;
+use stripewise_core::memory::Memory;
+use stripewise_core::operation::OperationKind;
+use stripewise_core::plan::Purpose;
+use stripewise_exec::Executor;
+use stripewise_exec::metadata_pieces::{PageRun, PieceLocation};
+
+use crate::in_place::InPlace;
+
+/// The page of the ring and the member of a piece, among `members` members.
+fn place_of(nth: u64, members: u32) -> (u32, u16) {
+    ((nth / u64::from(members)) as u32, (nth % u64::from(members)) as u16)
+}
+
+impl InPlace {
+    pub(crate) fn vacant_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
+        let Some(journal) = &self.journal else { return PieceLocation::Over };
+        let (page, member) = place_of(nth, exec.members.count);
+        if page >= journal.layout.journal.pages || exec.has_bug(Bug::VacantNotRead) {
+            return PieceLocation::Over;
+        }
+        if journal.ring.takes(page, member) || self.is_filled(member) {
+            return PieceLocation::Nowhere;
+        }
+        PieceLocation::At(PageRun {
+            member,
+            first: journal.layout.journal.first + page,
+            pages: 1,
+            version: 0,
+        })
+    }
+
+    /// Lets the next record wait until zeros are on this page, which cannot be read.
+    pub(crate) fn clear_vacant<M: Memory>(&mut self, nth: u64, exec: &Executor<M>) {
+        let (page, member) = place_of(nth, exec.members.count);
+        if let Some(journal) = &mut self.journal {
+            journal.unread.push((member, page));
+        }
+    }
+
+    /// Writes zeros on vacant pages that cannot be read, with the plan of records: no record is written meanwhile. Returns false
+    /// if there are none.
+    pub(crate) fn write_vacant<M: Memory, D: Driver<M>>(
+        &mut self,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if self
+            .journal
+            .as_ref()
+            .is_none_or(|journal| journal.unread.is_empty() || journal.record.is_under_way)
+        {
+            return false;
+        }
+        // Beyond parity nothing is written to a group.
+        let keeps = self.is_any_beyond(exec) || exec.has_lost_data(self);
+        let Some(mut journal) = self.journal.take() else { return false };
+        // A plan has room for this number of writes, and a flush of each member.
+        let most = (exec.stride - exec.members.count) as usize;
+        let later = journal.unread.split_off(journal.unread.len().min(most));
+        let unread = std::mem::replace(&mut journal.unread, later);
+        let is_vacant = |&(member, page): &(u16, u32)| {
+            !keeps && !exec.failed[usize::from(member)] && !journal.ring.takes(page, member)
+        };
+        let pages: Vec<(u16, u32)> = unread.into_iter().filter(is_vacant).collect();
+        let plan = journal.plan;
+        let is_any = !pages.is_empty();
+        if is_any {
+            self.clear_own(plan, Purpose::JournalWrite, exec);
+            let zeros = exec.memory.take();
+            if M::CARRIES_DATA {
+                exec.memory.bytes_mut(zeros).fill(0);
+            }
+            let mut members: Vec<u16> = pages.iter().map(|&(member, _)| member).collect();
+            let first = journal.layout.journal.first;
+            let writes = pages.iter().map(|&(member, page)| (OperationKind::Write, member, first + page));
+            self.push_own(plan, writes, exec);
+            journal.record.pages.clear();
+            journal.record.pages.resize(pages.len(), zeros);
+            journal.record.owned.push(zeros);
+            members.sort_unstable();
+            members.dedup();
+            if exec.members.volatile_cache {
+                journal.record.pages.resize(pages.len() + members.len(), zeros);
+                self.push_own(
+                    plan,
+                    members.into_iter().map(|member| (OperationKind::Flush, member, 0)),
+                    exec,
+                );
+            }
+            (journal.record.is_under_way, journal.is_clearing) = (true, true);
+        }
+        self.journal = Some(journal);
+        if is_any {
+            exec.run(plan, self, driver);
+        }
+        is_any
+    }
+
+    /// The plan of records is over. Returns whether it wrote zeros on vacant pages.
+    pub(crate) fn vacant_cleared<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+        let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_clearing) else { return false };
+        exec.plans[plan as usize].is_under_way = false;
+        (journal.record.is_under_way, journal.is_clearing) = (false, false);
+        journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
+        true
+    }
+}
