@@ -271,7 +271,7 @@ impl InPlace {
         journal.missing = missing;
         let missing = if exec.has_bug(Bug::MissingNotJournaled) { 0 } else { journal.missing };
         self.fill_record(journal, begun, missing, exec);
-        journal.copying = Copying { begun, pages: journal.record.pages.len() as u32, keepers: 0 };
+        journal.copying = Copying { begun, pages: journal.record.pages.len() as u32, ..Copying::default() };
         self.copy_record(journal, exec);
     }
 
@@ -280,7 +280,7 @@ impl InPlace {
     fn copy_record<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) -> bool {
         let plan = journal.plan;
         self.clear_own(plan, Purpose::JournalWrite, exec);
-        let Copying { begun, pages, keepers } = journal.copying;
+        let Copying { begun, pages, keepers, .. } = journal.copying;
         let missing = journal.missing | exec.failed_members();
         let wanted = exec.geometry.keepers(journal.layout.copies, begun.number, missing);
         let targets: Vec<u16> = wanted.filter(|&member| keepers >> member & 1 == 0).collect();
@@ -365,7 +365,7 @@ impl InPlace {
         exec.plans[plan as usize].is_under_way = false;
         journal.record.is_under_way = false;
         journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
-        journal.ring.keep(journal.copying.keepers);
+        journal.ring.keep(journal.copying.keepers & !journal.copying.lost);
         journal.ring.durable();
         let ring = &journal.ring;
         journal.abandoned.retain(|&record| ring.has(record));

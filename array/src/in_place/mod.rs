@@ -379,6 +379,9 @@ impl<M: Memory> Placement<M> for InPlace {
         if let Some(log) = &mut self.log {
             log.lose(member);
         }
+        if let Some(journal) = &mut self.journal {
+            journal.copying.lost |= 1 << member;
+        }
         self.member_lost(member, exec);
     }
 

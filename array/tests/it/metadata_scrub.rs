@@ -263,7 +263,8 @@ fn pages_of_the_journal_that_hold_nothing_are_made_readable() {
         let (member, page) = (3, superblock_journal(&mut host));
         let vacant = page.end - 2;
         host.disk().members[member].unreadable.insert(vacant);
-        assert_eq!(found(scrubbed(&mut host)), (1, 1), "{scheme}");
+        let (damaged, repaired) = found(scrubbed(&mut host));
+        assert!(damaged > 0 && damaged == repaired, "{scheme}: {damaged}, {repaired}");
         assert!(host.disk().members[member].unreadable.is_empty(), "{scheme}");
         assert_eq!(found(scrubbed(&mut host)), (0, 0), "{scheme}");
         is_intact(&mut host);

@@ -43,6 +43,8 @@ pub(crate) struct Copying {
     pub(crate) pages: u32,
     /// The members that were given a copy, including those that have failed since; one bit each.
     pub(crate) keepers: u64,
+    /// The members that have failed since the record was begun. They may lack parts of it, also when they return.
+    pub(crate) lost: u64,
 }
 
 /// The progress of freeing records.
