@@ -157,6 +157,10 @@ impl InPlace {
                 }
             }
         }
+        // Copies are written some pages at a time, and a version may be written no further.
+        if roster.telling.is_some() || roster.work.is_under_way {
+            roster.members.note_torn(u64::MAX);
+        }
         if roster.telling.take_if(|telling| telling.member == member).is_some() {
             roster.replay = None;
         }
@@ -394,6 +398,7 @@ impl InPlace {
         let believes = exec.has_bug(Bug::ReturnBelieved);
         let Some(roster) = &mut self.roster else { return };
         roster.members.has_told(roster.told.clone(), exec.failed_members());
+        roster.members.note_torn(telling.gone);
         // Members that failed while the back copies were written are recorded by another version.
         let has_more = roster.members.unrecorded(failed & !telling.joins()) != 0;
         roster.telling = has_more.then_some(Telling {

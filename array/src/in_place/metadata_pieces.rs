@@ -26,6 +26,9 @@ impl InPlace {
         if roster.work.is_under_way && roster.telling.as_ref().is_some_and(is_written) {
             return PieceLocation::Busy;
         }
+        if roster.members.is_torn(member as u16) {
+            return PieceLocation::Nowhere;
+        }
         PieceLocation::At(superblock_run(block, nth, roster.members.back[member]))
     }
 

@@ -36,6 +36,9 @@ pub(crate) struct Membership<W, R> {
     /// The members that failed while their back copies were written, as a mask: they may have a front copy alone. When such a
     /// member returns, it gets a back copy before that front copy is overwritten, so that it always has one of them.
     without_back: u64,
+    /// The members whose copies may be of an older version or torn, as a mask, because a member failed while copies were written:
+    /// until they get the next version.
+    torn: u64,
     pub(crate) scrub: Scrub<W>,
 }
 
@@ -51,6 +54,7 @@ impl<W, R> Membership<W, R> {
             unrecovered: 0,
             left_out: 0,
             without_back: 0,
+            torn: 0,
             scrub: Scrub::default(),
         }
     }
@@ -74,6 +78,16 @@ impl<W, R> Membership<W, R> {
         self.without_back >> member & 1 != 0
     }
 
+    /// The copies of the members of the mask `members` may be of several versions.
+    pub(crate) fn note_torn(&mut self, members: u64) {
+        self.torn |= members;
+    }
+
+    /// Whether the copies of `member` may differ from the last version, though nothing is wrong with the member.
+    pub(crate) fn is_torn(&self, member: u16) -> bool {
+        self.torn >> member & 1 != 0
+    }
+
     /// All members have back copies, except perhaps those of the mask `out`.
     pub(crate) fn has_back(&mut self, out: u64) {
         self.without_back &= out;
@@ -82,6 +96,7 @@ impl<W, R> Membership<W, R> {
     /// A version of the superblocks is on all members except those of the mask `out`.
     pub(crate) fn has_told(&mut self, version: Superblock, out: u64) {
         self.has_back(out);
+        self.torn &= out;
         self.on_members = Some(version);
     }
 
