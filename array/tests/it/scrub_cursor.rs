@@ -1,5 +1,6 @@
 //! A scrub that a stop or a loss of power interrupts continues in the next serving, and superblocks say what was verified.
 
+use stripewise_array::Bug;
 use stripewise_array::format::Superblock;
 
 use crate::disk::{Disk, Host};
@@ -73,17 +74,37 @@ fn a_scrub_that_a_stop_interrupted_continues_where_it_was() {
     }
 }
 
-/// As the serving program stops: it verifies the superblocks of all members last.
+/// What a scrub had done when the array was stopped as the serving program does it, which verifies the superblocks of all
+/// members last, and what the next serving continues with.
+fn stopped_by_the_server(scheme: &str, bug: Option<Bug>) -> (u32, Option<u32>) {
+    let mut host = host(scheme);
+    let (done, _) = scrub_to(&mut host, 4);
+    #[cfg(debug_assertions)]
+    host.array.plant(bug);
+    #[cfg(not(debug_assertions))]
+    let _ = bug;
+    host.verify_superblocks();
+    let mut host = Host::open_as(scheme, host.stop());
+    host.resume();
+    (done, host.array.scrubbing().map(|(continued, _)| continued))
+}
+
 #[test]
 fn the_verification_of_superblocks_before_a_stop_does_not_end_a_scrub() {
     for scheme in ALL {
-        let mut host = host(scheme);
-        let (done, _) = scrub_to(&mut host, 4);
-        host.verify_superblocks();
-        let mut host = Host::open_as(scheme, host.stop());
-        host.resume();
-        let (continued, _) = host.array.scrubbing().expect("it continues");
-        assert!((1..=done).contains(&continued), "{scheme}: {continued} of {done}");
+        let (done, continued) = stopped_by_the_server(scheme, None);
+        assert!(
+            continued.is_some_and(|continued| (1..=done).contains(&continued)),
+            "{scheme}: {continued:?}"
+        );
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn a_verification_of_superblocks_that_ends_a_scrub_is_found() {
+    for scheme in ALL {
+        assert_eq!(stopped_by_the_server(scheme, Some(Bug::ScrubNotContinued)).1, None, "{scheme}");
     }
 }
 

@@ -280,11 +280,15 @@ impl Members {
         true
     }
 
-    /// Whether a scrub cannot verify `member` now: a fault is still to strike, the member is gone, or it may lose with power
-    /// what reads return, although flushes succeed.
-    pub(crate) fn is_beyond_scrubs(&self, member: u16) -> bool {
+    /// Whether a fault of `member` is still to strike, or the member is gone.
+    pub(crate) fn is_armed(&self, member: u16) -> bool {
         let one = &self.each[member as usize];
-        one.armed.is_some() || one.is_lost || one.changes.iter().any(|change| change.is_forsaken)
+        one.armed.is_some() || one.is_lost
+    }
+
+    /// Whether `member` may lose with power what reads return, although flushes succeed.
+    pub(crate) fn has_forsaken(&self, member: u16) -> bool {
+        self.each[member as usize].changes.iter().any(|change| change.is_forsaken)
     }
 
     /// Damages `percent` of the pages of `member` for which `is_meant` returns true and which hold something: their content

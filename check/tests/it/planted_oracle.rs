@@ -28,7 +28,6 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::RepairsNotFlushed, Some(Fault::RotApart), [Kind::Journal5, Kind::Window5], 40),
     (Bug::VacantNotRead, Some(Fault::Unreadable), [Kind::Journal5, Kind::Journal6], 20),
     (Bug::FreedRecordNotRead, Some(Fault::Unreadable), [Kind::Journal5, Kind::Window5], 400),
-    (Bug::ScrubNotContinued, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Journal5], 400),
 ];
 
 #[test]

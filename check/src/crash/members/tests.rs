@@ -83,7 +83,7 @@ fn unflushable_writes_are_read_but_no_later_flush_makes_more_of_them_durable() {
         members.write(1, 3, page(1));
         members.go_wrong(1, Wrong::Unflushable, choice);
         assert_eq!(members.flush(1, members.answered(1)), Outcome::MediumError);
-        assert!(members.is_beyond_scrubs(1), "its pages are read, and power may undo them");
+        assert!(members.has_forsaken(1), "its pages are read, and power may undo them");
         assert_eq!(first_bytes(&members, 1, 3), [1, 1]);
         let before = left(&members, &[]);
         assert_eq!(before.len(), 1, "what is durable was decided when the flush failed");
