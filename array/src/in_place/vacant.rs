@@ -59,14 +59,14 @@ impl InPlace {
         // Beyond parity nothing is written to a group.
         let keeps = self.is_any_beyond(exec) || exec.has_lost_data(self);
         let Some(mut journal) = self.journal.take() else { return false };
-        // A plan has room for this number of writes, and a flush of each member.
-        let most = (exec.stride - exec.members.count) as usize;
-        let later = journal.unread.split_off(journal.unread.len().min(most));
-        let unread = std::mem::replace(&mut journal.unread, later);
         let is_vacant = |&(member, page): &(u16, u32)| {
             !keeps && !exec.failed[usize::from(member)] && !journal.ring.takes(page, member)
         };
-        let pages: Vec<(u16, u32)> = unread.into_iter().filter(is_vacant).collect();
+        let mut pages = std::mem::take(&mut journal.unread);
+        pages.retain(is_vacant);
+        // A plan has room for this number of writes, and a flush of each member.
+        let most = (exec.stride - exec.members.count) as usize;
+        journal.unread = pages.split_off(pages.len().min(most));
         let plan = journal.plan;
         let is_any = !pages.is_empty();
         if is_any {
