@@ -57,6 +57,10 @@ pub enum Bug {
     VacantNotRead,
     /// A scrub does not read records of the journal that are freed, although no durable record says so.
     FreedRecordNotRead,
+    /// A copy of a superblock that was left unfinished when another member was lost counts as damage of its member.
+    TornCopyCharged,
+    /// A member that failed while a record of the journal was written counts as one that has it.
+    FailedKeeperCounts,
     /// A stop ends a scrub, and the next serving does not continue it.
     ScrubNotContinued,
     /// Records of the journal are freed while more members of a group failed than parity tolerates.
@@ -486,6 +490,8 @@ impl Bug {
         Self::RepairsNotFlushed,
         Self::VacantNotRead,
         Self::FreedRecordNotRead,
+        Self::TornCopyCharged,
+        Self::FailedKeeperCounts,
         Self::ScrubNotContinued,
         Self::RecordsFreedBeyond,
         Self::LastSourceIgnored,

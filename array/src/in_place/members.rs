@@ -158,7 +158,8 @@ impl InPlace {
             }
         }
         // Copies are written some pages at a time, and a version may be written no further.
-        if roster.telling.is_some() || roster.work.is_under_way {
+        let is_written = roster.telling.is_some() || roster.work.is_under_way;
+        if is_written && !exec.has_bug(Bug::TornCopyCharged) {
             roster.members.note_torn(u64::MAX);
         }
         if roster.telling.take_if(|telling| telling.member == member).is_some() {

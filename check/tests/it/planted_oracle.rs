@@ -27,6 +27,8 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::CopyTrusted, Some(Fault::MixedCopies), [Kind::Log5, Kind::Log6], 20),
     (Bug::RepairsNotFlushed, Some(Fault::RotApart), [Kind::Journal5, Kind::Window5], 40),
     (Bug::VacantNotRead, Some(Fault::Unreadable), [Kind::Journal5, Kind::Journal6], 20),
+    (Bug::TornCopyCharged, Some(Fault::OutDuringRebuild), [Kind::Bitmap5, Kind::Bitmap5], 600),
+    (Bug::FailedKeeperCounts, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Window5], 600),
     (Bug::FreedRecordNotRead, Some(Fault::Unreadable), [Kind::Journal5, Kind::Window5], 400),
 ];
 
