@@ -36,7 +36,8 @@ pub(crate) struct Crashes {
     #[arg(long, value_name = "STRUCTURE", conflicts_with = "case")]
     destroy: Option<Target>,
     /// End each scenario with this fault of redundancy (or several, with commas): returns-after-damage, returns-stale,
-    /// out-during-rebuild, dead-rot, rot-apart, beyond-under-load, full-scrub, resized or mixed-copies
+    /// out-during-rebuild, dead-rot, rot-apart, beyond-under-load, full-scrub, unreadable,
+    /// resized or mixed-copies
     #[arg(long, value_name = "FAULT", value_delimiter = ',', conflicts_with = "case")]
     fault: Vec<Fault>,
     /// Ask these questions about redundancy: redundancy, charges, restart, recovery or repairs [default: all]
