@@ -64,6 +64,10 @@ pub struct Checker {
     arrays: BTreeMap<Shape, Scenario>,
 }
 
+/// New arrays that a checker keeps. Of each kind the same few shapes are drawn most of the time; all of them would take some
+/// gigabytes in a search of an hour.
+const MOST_ARRAYS: usize = 256;
+
 /// The system under test.
 type Checked = Array<PageMemory>;
 
@@ -98,6 +102,9 @@ impl Checker {
 
     fn array(&mut self, shape: &Shape) -> Result<&Scenario, String> {
         if !self.arrays.contains_key(shape) {
+            if self.arrays.len() == MOST_ARRAYS {
+                self.arrays.clear();
+            }
             let array = guarded(|| Scenario::new::<Checked>(shape, 0, self.bug))?;
             self.arrays.insert(shape.clone(), array);
         }
