@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: site help setup build compare test test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers fuzz-short deny advisories doc dist dist-check dist-test clean
+.PHONY: site help setup build compare test test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt frozen freeze speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers fuzz-short deny advisories doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -122,6 +122,12 @@ lint: ## Check the format and the lints
 
 fmt: ## Format all sources
 	$(CARGO) fmt --all
+
+frozen: ## Compare the digests of short runs of every scheme, in simulation and in the engine, with those of the tree
+	$(CARGO) run --locked -p stripewise-bench --bin stripewise-bench-frozen
+
+freeze: ## Write these digests anew, after a change of behaviour that is meant
+	$(CARGO) run --locked -p stripewise-bench --bin stripewise-bench-frozen -- --accept
 
 speed: ## Measure the simulator's speed beside a bare yardstick; close other programs first
 	$(CARGO) run --release --locked -p stripewise-bench
