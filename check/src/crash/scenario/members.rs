@@ -116,8 +116,9 @@ impl Scenario {
         self.replaced = self.replaced & !bit | if one.is_another { bit } else { 0 };
     }
 
-    /// Begins a scrub. It verifies the members that serve, and whose faults have struck.
-    pub(in crate::crash) fn scrub<S: SystemUnderTest>(&mut self, server: &mut Server<S>) {
+    /// Begins a scrub. It verifies the members that serve, and whose faults have struck. False if one is in progress, which
+    /// continues.
+    pub(in crate::crash) fn scrub<S: SystemUnderTest>(&mut self, server: &mut Server<S>) -> bool {
         // Without checksums nothing reveals that power undid a write. With them, assembly writes again what no flush is known to
         // cover.
         let is_known = self.shape.kind.has_checksums();
@@ -130,9 +131,11 @@ impl Scenario {
         let except = (0..self.shape.members)
             .filter(|&member| is_out(member))
             .fold(0, |mask, member| mask | 1 << member);
-        if server.scrub() {
+        let is_new = server.scrub();
+        if is_new {
             self.suspects.scrub_began(except);
         }
+        is_new
     }
 
     /// Returns or replaces all missing members.
@@ -150,7 +153,12 @@ impl Scenario {
             server.finish_rebuild(EVENTS)?;
             self.note(server)?;
         }
-        self.scrub(server);
+        if !self.scrub(server) {
+            // The one that was under way may have passed what went wrong since.
+            server.finish_scrub(EVENTS)?;
+            self.note(server)?;
+            self.scrub(server);
+        }
         server.finish_scrub(EVENTS)?;
         self.note(server)?;
         self.mend_rolled_back(server)
