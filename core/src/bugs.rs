@@ -57,6 +57,10 @@ pub enum Bug {
     VacantNotRead,
     /// A scrub does not read records of the journal that are freed, although no durable record says so.
     FreedRecordNotRead,
+    /// A scrub passes the pages of the journal on which a record is being written, although some members will not keep it.
+    RecordNotAwaited,
+    /// A scrub takes a bad copy of metadata for whole if other copies were being written when it was read.
+    BusyCopyWhole,
     /// A copy of a superblock that was left unfinished when another member was lost counts as damage of its member.
     TornCopyCharged,
     /// A member that failed while a record of the journal was written counts as one that has it.
@@ -490,6 +494,8 @@ impl Bug {
         Self::RepairsNotFlushed,
         Self::VacantNotRead,
         Self::FreedRecordNotRead,
+        Self::RecordNotAwaited,
+        Self::BusyCopyWhole,
         Self::TornCopyCharged,
         Self::FailedKeeperCounts,
         Self::ScrubNotContinued,

@@ -2,6 +2,7 @@
 //! and bitmap that a member should have, and verifies it against the controller's state. A damaged copy is written again by
 //! the ordinary update of its structure, and then read back: it counts as repaired when the second read finds it whole.
 
+use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::MemberState;
 use stripewise_core::ids::NONE;
@@ -212,15 +213,19 @@ impl<M: Memory> Executor<M> {
         let is_moot = place != PieceLocation::At(reading.run);
         let is_whole = reading.bytes.len() == reading.run.pages as usize * page_bytes;
         let is_over = is_moot || is_whole || reading.is_unreadable || read == 0;
-        let is_bad = !is_moot
-            && is_over
-            && (reading.is_unreadable || !self.is_piece(reading.piece, &reading.bytes, placement));
+        let is_right =
+            is_whole && !reading.is_unreadable && self.is_piece(reading.piece, &reading.bytes, placement);
+        // This copy is being written, or others are and this one stays: that is known afterwards.
+        let is_open = place == PieceLocation::Busy && !is_right && !self.has_bug(Bug::BusyCopyWhole);
+        let is_bad = !is_moot && is_over && !is_right;
         let Some(walk) = &mut self.metadata.walk else { return };
         if !is_over {
             walk.reading = Some(reading);
             return;
         }
-        match walk.stage {
+        match &mut walk.stage {
+            Doing::Verify(nth) if is_open => *nth -= 1,
+            _ if is_open => walk.next.nth -= 1,
             Doing::Verify(_) => self.metadata.found.repaired += u64::from(!is_bad),
             _ if is_bad => {
                 walk.damaged.push(reading.piece);

@@ -23,6 +23,10 @@ impl InPlace {
         if page >= journal.layout.journal.pages || exec.has_bug(Bug::VacantNotRead) {
             return PieceLocation::Over;
         }
+        let is_written = journal.record.is_under_way && journal.ring.newest_takes(page);
+        if is_written && !exec.has_bug(Bug::RecordNotAwaited) {
+            return PieceLocation::Busy;
+        }
         if journal.ring.takes(page, member) || self.is_filled(member) {
             return PieceLocation::Nowhere;
         }

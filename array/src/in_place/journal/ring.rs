@@ -146,6 +146,11 @@ impl Ring {
         self.live.iter().any(|live| (live.first..live.first + live.pages).contains(&page) && is_kept(live))
     }
 
+    /// Whether the newest record takes `page`. While it is written, the members that will keep it are not yet known.
+    pub(crate) fn newest_takes(&self, page: u32) -> bool {
+        self.live.back().is_some_and(|newest| (newest.first..newest.first + newest.pages).contains(&page))
+    }
+
     /// The newest record is durable: records before its tail are no longer needed.
     pub(crate) fn durable(&mut self) {
         let Some(&Live { tail, .. }) = self.live.back() else { return };

@@ -105,7 +105,7 @@ pub(super) fn full_scrub<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<
 }
 
 /// Pages anywhere on as many members as parity tolerates cannot be read: data, copies of metadata, and pages that hold nothing
-/// any more. A scrub makes all of them readable.
+/// any more. A scrub makes all of them readable, also while hosts write.
 pub(super) fn unreadable<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), String> {
     let count = stage.random.below(stage.pages());
     stage.ask_load(count);
@@ -114,6 +114,10 @@ pub(super) fn unreadable<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<
     for member in stage.members(stage.parity()) {
         let percent = [3, 30, 100][stage.random.below(3) as usize];
         stage.damage_anywhere(member, percent);
+    }
+    if stage.random.chance(1, 2) {
+        let count = 1 + stage.random.below(30);
+        stage.ask_load(count);
     }
     let counts = stage.scrub()?;
     if counts.lost > 0 || counts.metadata_damaged > counts.metadata_repaired {
