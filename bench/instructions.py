@@ -44,7 +44,7 @@ def main() -> int:
             return 0
         parent = None if arguments.no_parent else count_parent(folder)
     except subprocess.CalledProcessError as error:
-        return stop(f"{' '.join(map(str, error.cmd))}: {(error.stderr or '').strip()}")
+        return stop(said(error))
     finally:
         subprocess.run(["git", "worktree", "remove", "--force", folder / "parent"], cwd=TREE, capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)
@@ -54,6 +54,11 @@ def main() -> int:
 def stop(reason: str) -> int:
     print(f"instructions: {reason}", file=sys.stderr)
     return 2
+
+
+def said(error: subprocess.CalledProcessError) -> str:
+    """The command that failed, and what it said."""
+    return f"{' '.join(map(str, error.cmd))}: {(error.stderr or '').strip() or f'status {error.returncode}'}"
 
 
 def output(*command: object, cwd: Path = TREE) -> str:
@@ -92,15 +97,15 @@ def collected(program: Path, case: str, requests: int) -> int:
 
 
 def count_parent(folder: Path) -> dict[str, float] | None:
-    """The figures of the parent commit; none if there is no parent that has the program."""
-    is_changed = output("git", "status", "--porcelain", "--untracked-files=no") != ""
-    commit = "HEAD" if is_changed else "HEAD^"
-    example = f"{commit}:sim/examples/instructions.rs"
-    if subprocess.run(["git", "cat-file", "-e", example], cwd=TREE, capture_output=True).returncode != 0:
-        print(f"{commit} is not here or has no such program: compared with the history alone")
+    """The figures of the parent commit; none if it is not here, lacks the program, or cannot be built."""
+    try:
+        commit = "HEAD" if output("git", "status", "--porcelain", "--untracked-files=no") else "HEAD^"
+        output("git", "cat-file", "-e", f"{commit}:sim/examples/instructions.rs")
+        output("git", "worktree", "add", "--detach", folder / "parent", commit)
+        return count(build(folder / "parent", folder / "parent-program"))
+    except subprocess.CalledProcessError as error:
+        print(f"no figures of the parent, so compared with the history alone: {said(error)}")
         return None
-    output("git", "worktree", "add", "--detach", folder / "parent", commit)
-    return count(build(folder / "parent", folder / "parent-program"))
 
 
 def accepted(rustc: str) -> dict[str, float] | None:
