@@ -23,7 +23,7 @@ pub use stripewise_core::{
     Acknowledge, Acknowledgement, Admission, At, Bug, CellTimes, Class, CodeSection, Driver, EachMember,
     Found, GeometrySection, HostRequest, Loads, Media, MemberLoad, Members, Memory, Merge, Metadata,
     MixSection, NoMemory, Operation, OperationId, OperationKind, Outcome, PRESETS, PageId, PageMemory,
-    PagePool, Parity, Payload, PlanView, Purpose, RequestKind, RowLock, RowWaits, Rows, SECTOR_BYTES,
+    PagePool, Parity, Payload, PlanId, PlanView, Purpose, RequestKind, RowLock, RowWaits, Rows, SECTOR_BYTES,
     STEPS_MAX, Scheme, SchemeError, Step, SubmitError, Timing, WindowSize,
 };
 pub use stripewise_core::{

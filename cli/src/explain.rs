@@ -10,7 +10,7 @@ use stripewise_array::geometry::Membership;
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
     Acknowledgement, Admission, Array, Driver, HostRequest, NoMemory, Operation, OperationId,
-    Outcome as Ended, PlanView, RequestKind, Timing,
+    Outcome as Ended, PlanId, PlanView, RequestKind, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
@@ -220,7 +220,7 @@ impl Driver<NoMemory> for Listener {
         self.started.push((id, operation.member));
     }
 
-    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+    fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
         true
     }
 

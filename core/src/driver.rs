@@ -3,6 +3,7 @@
 use stripewise_base::Nanos;
 
 use crate::coordination::{Ahead, GcPermit, GcTurn};
+use crate::ids::PlanId;
 use crate::member_load::MemberLoad;
 use crate::memory::Memory;
 use crate::operation::{Operation, OperationId};
@@ -93,7 +94,7 @@ pub trait Driver<M: Memory>: MemberLoad {
 
     /// Starts the parity computation of `plan` over `pages` pages. Returns true if it takes no time; otherwise the driver
     /// calls `Array::computed` when the computation is done.
-    fn compute(&mut self, plan: u32, pages: u32) -> bool;
+    fn compute(&mut self, plan: PlanId, pages: u32) -> bool;
 
     /// Requests a call of `Array::timer` at `at`.
     fn set_timer(&mut self, at: Nanos);

@@ -7,7 +7,7 @@ use stripewise_base::Nanos;
 
 use crate::dispatch::{Link, Queued};
 use crate::geometry::Place;
-use crate::ids::NONE;
+use crate::ids::{NONE, PlanId};
 use crate::operation::{Operation, Timing};
 use crate::read::ReadPath;
 use crate::row_locks::RowLock;
@@ -198,7 +198,7 @@ pub struct Plan {
     /// The number of the host request that it was created for, as in [`crate::Operation::request`].
     pub request: u32,
     /// The next plan that waits for the same row, or the next free plan.
-    pub next: u32,
+    pub next: PlanId,
     /// The time when the plan got its row, or [`NOT_STARTED`].
     pub begun_at: Nanos,
     /// The time when the current step began, or when the plan began to wait for its row.
@@ -316,7 +316,7 @@ pub struct LastOperation {
 
 impl Plan {
     /// A free slot; `next` is the next free one.
-    pub fn vacant(next: u32) -> Self {
+    pub fn vacant(next: PlanId) -> Self {
         Self {
             row: 0,
             place: Place::default(),
@@ -520,7 +520,7 @@ pub struct Attachment {
 #[derive(Clone, Copy, Debug)]
 pub struct PlanView<'a> {
     /// The plan's slot in the arena.
-    pub id: u32,
+    pub id: PlanId,
     /// The plan's row; under the elastic placement, the first slot of its stripe.
     pub row: u64,
     /// Its purpose.
@@ -556,7 +556,7 @@ pub struct PlanView<'a> {
 
 impl<'a> PlanView<'a> {
     /// The view of `plan`, whose operations are `slots`.
-    pub fn new(id: u32, plan: &'a Plan, slots: &'a [Slot], is_stripe: bool) -> Self {
+    pub fn new(id: PlanId, plan: &'a Plan, slots: &'a [Slot], is_stripe: bool) -> Self {
         Self {
             id,
             row: plan.row,

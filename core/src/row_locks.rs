@@ -4,7 +4,7 @@
 //! Only rows in use have an entry, in a small open-addressed table that fits into the processor's cache however large the
 //! array is. The bound on plans fixes the size of the table, so nothing is allocated after the start.
 
-use crate::ids::NONE;
+use crate::ids::PlanId;
 
 /// How a plan locks its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,9 +35,9 @@ pub struct Entry {
     /// Waiting plans with another lock than [`RowLock::SharedParity`]: new writes do not overtake them.
     blockers: u32,
     /// Waiting plans in order of arrival, linked through the plans themselves.
-    pub first_waiter: u32,
+    pub first_waiter: PlanId,
     /// The last waiting plan, or [`NONE`].
-    pub last_waiter: u32,
+    pub last_waiter: PlanId,
 }
 
 impl Entry {
@@ -96,8 +96,8 @@ const VACANT: Entry = Entry {
     mode: RowLock::None,
     has_parity: false,
     blockers: 0,
-    first_waiter: NONE,
-    last_waiter: NONE,
+    first_waiter: PlanId::NONE,
+    last_waiter: PlanId::NONE,
 };
 
 /// Counts of row locks.
@@ -173,7 +173,7 @@ impl RowLocks {
         // A write that came before an update of parity is still there, or the row would be vacant.
         let admits = match lock {
             RowLock::None | RowLock::Exclusive | RowLock::SharedParity => false,
-            RowLock::Shared => entry.mode == lock && entry.first_waiter == NONE,
+            RowLock::Shared => entry.mode == lock && entry.first_waiter.is_none(),
             RowLock::SharedWrite => entry.mode == lock && entry.blockers == 0,
         };
         if admits {
@@ -196,7 +196,7 @@ impl RowLocks {
         let slot = self.slot(row);
         let Entry { holders, first_waiter, .. } = self.entries[slot];
         debug_assert!(holders > 0, "row {row} is given back but not held");
-        if holders == 1 && first_waiter == NONE {
+        if holders == 1 && first_waiter.is_none() {
             self.remove(slot);
             return None;
         }
@@ -206,12 +206,12 @@ impl RowLocks {
         }
         entry.holders -= 1;
         let may_change = entry.holders == 0 || entry.mode == RowLock::SharedWrite;
-        (may_change && entry.first_waiter != NONE).then_some(entry)
+        (may_change && !entry.first_waiter.is_none()).then_some(entry)
     }
 
     /// Makes `plan`, the one [`RowLock::SharedParity`] of `row`, wait for the row alone, in front of all who wait. Returns the
     /// plan that was first until now, or [`NONE`]; `None` if it has the row alone at once.
-    pub fn upgrade(&mut self, row: u64, plan: u32) -> Option<u32> {
+    pub fn upgrade(&mut self, row: u64, plan: PlanId) -> Option<PlanId> {
         let slot = self.slot(row);
         let entry = &mut self.entries[slot];
         debug_assert!(entry.has_parity);
@@ -222,7 +222,7 @@ impl RowLocks {
         }
         entry.holders -= 1;
         entry.blockers += 1;
-        if entry.last_waiter == NONE {
+        if entry.last_waiter.is_none() {
             entry.last_waiter = plan;
         }
         Some(std::mem::replace(&mut entry.first_waiter, plan))
@@ -288,7 +288,7 @@ mod tests {
     fn a_reader_does_not_overtake_a_waiting_update() {
         let mut row_locks = RowLocks::new(4);
         assert!(row_locks.try_take(7, RowLock::Shared));
-        row_locks.entry_mut(7).unwrap().first_waiter = 3;
+        row_locks.entry_mut(7).unwrap().first_waiter = PlanId::new(3);
         assert!(!row_locks.try_take(7, RowLock::Shared));
         assert!(
             row_locks.give_back(7, RowLock::Shared).is_some(),
@@ -318,7 +318,7 @@ mod tests {
         let mut row_locks = RowLocks::new(4);
         assert!(row_locks.try_take(7, RowLock::SharedWrite));
         let entry = row_locks.entry_mut(7).unwrap();
-        (entry.first_waiter, entry.last_waiter) = (3, 3);
+        (entry.first_waiter, entry.last_waiter) = (PlanId::new(3), PlanId::new(3));
         entry.wait(RowLock::SharedParity);
         assert!(row_locks.try_take(7, RowLock::SharedWrite));
         row_locks.entry_mut(7).unwrap().wait(RowLock::Exclusive);
@@ -330,13 +330,13 @@ mod tests {
         let mut row_locks = RowLocks::new(4);
         assert!(row_locks.try_take(7, RowLock::SharedParity));
         assert!(row_locks.try_take(7, RowLock::SharedWrite));
-        assert_eq!(row_locks.upgrade(7, 5), Some(NONE));
+        assert_eq!(row_locks.upgrade(7, PlanId::new(5)), Some(PlanId::NONE));
         assert!(!row_locks.try_take(7, RowLock::SharedWrite));
         let entry = row_locks.give_back(7, RowLock::SharedWrite).unwrap();
-        assert_eq!((entry.first_waiter, entry.admits(RowLock::Exclusive, 0)), (5, true));
+        assert_eq!((entry.first_waiter, entry.admits(RowLock::Exclusive, 0)), (PlanId::new(5), true));
         let mut alone = RowLocks::new(4);
         assert!(alone.try_take(7, RowLock::SharedParity));
-        assert_eq!(alone.upgrade(7, 5), None);
+        assert_eq!(alone.upgrade(7, PlanId::new(5)), None);
         assert!(!alone.try_take(7, RowLock::SharedWrite), "it has the row alone");
     }
 

@@ -10,7 +10,7 @@ use stripewise_array::health::{Ledger, Troubles};
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
     Acknowledgement, Admission, Class, Driver, Operation, OperationId, OperationKind, Outcome, PageId,
-    PlanView,
+    PlanId, PlanView,
 };
 use stripewise_base::Nanos;
 
@@ -473,7 +473,7 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
         self.backend.start(id, operation, page, memory);
     }
 
-    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+    fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
         // The controller has the bytes and computes them itself, so there is nothing to wait for.
         true
     }

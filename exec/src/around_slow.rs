@@ -5,6 +5,7 @@
 //! an update has locked: the member answers such a read, or the read is tried again at every further report.
 
 use stripewise_core::bits::columns;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Plan, Purpose, Race, Step};
 use stripewise_core::read::ReadPath;
@@ -18,7 +19,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The columns of the plan's stripe that lie on slow members.
-    pub(crate) fn slow_columns<P: Placement<M>>(&self, plan: u32, placement: &P) -> u64 {
+    pub(crate) fn slow_columns<P: Placement<M>>(&self, plan: PlanId, placement: &P) -> u64 {
         if !self.slow.is_any() {
             return 0;
         }
@@ -30,12 +31,12 @@ impl<M: Memory> Executor<M> {
     /// The columns of the read `plan`, besides those in `lost`, that it is to decode because their members are slow. If there
     /// are any, the plan has its row lock.
     #[inline]
-    pub fn around_slow<P: Placement<M>>(&mut self, plan: u32, lost: u64, placement: &mut P) -> u64 {
-        if !self.slow.is_any() || self.plans[plan as usize].purpose != Purpose::Read {
+    pub fn around_slow<P: Placement<M>>(&mut self, plan: PlanId, lost: u64, placement: &mut P) -> u64 {
+        if !self.slow.is_any() || self.plans[plan].purpose != Purpose::Read {
             return 0;
         }
         let slow = self.slow_columns(plan, placement) & !lost;
-        let wanted = (slow & self.plans[plan as usize].wanted).count_ones();
+        let wanted = (slow & self.plans[plan].wanted).count_ones();
         if wanted == 0
             || (slow | lost).count_ones() > self.geometry.tolerance()
             || !self.is_decodable(plan, placement)
@@ -47,13 +48,13 @@ impl<M: Memory> Executor<M> {
             return 0;
         }
         self.reads.counts.redirected += u64::from(wanted);
-        self.plans[plan as usize].path.around = Some(ReadPath { avoided: slow, cost: 0, direct: 0 });
+        self.plans[plan].path.around = Some(ReadPath { avoided: slow, cost: 0, direct: 0 });
         slow
     }
 
     /// Whether `plan` is a direct read for hosts, and has begun to wait for `member`.
-    pub fn waits_for<P: Placement<M>>(&self, plan: u32, member: u16, placement: &P) -> bool {
-        let slot = &self.plans[plan as usize];
+    pub fn waits_for<P: Placement<M>>(&self, plan: PlanId, member: u16, placement: &P) -> bool {
+        let slot = &self.plans[plan];
         let is_direct = slot.is_under_way
             && slot.purpose == Purpose::Read
             && slot.outstanding > 0
@@ -66,15 +67,15 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Records which columns of the read `plan` have been returned, unless this was recorded all along.
-    pub fn note_returned(&mut self, plan: u32) {
+    pub fn note_returned(&mut self, plan: PlanId) {
         if self.reads.is_active {
             return;
         }
-        let Plan { operations, lost, .. } = self.plans[plan as usize];
-        let first = (plan * self.stride) as usize;
+        let Plan { operations, lost, .. } = self.plans[plan];
+        let first = self.first_operation(plan) as usize;
         let slots = &self.slots[first..first + operations as usize];
         let back = slots.iter().filter(|slot| slot.started_at == stripewise_core::plan::OVER);
         let returned = back.fold(0, |mask, slot| mask | 1 << slot.operation.column);
-        self.plans[plan as usize].path.returned = returned & !lost;
+        self.plans[plan].path.returned = returned & !lost;
     }
 }

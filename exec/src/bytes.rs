@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::geometry::COLUMNS_MAX;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::Plan;
@@ -24,27 +24,28 @@ pub enum Version {
 impl<M: Memory> Executor<M> {
     /// Index of the buffer of `column` of `plan`.
     #[inline]
-    pub fn index(&self, plan: u32, column: u32, version: Version) -> usize {
+    pub fn index(&self, plan: PlanId, column: u32, version: Version) -> usize {
         let width = self.geometry.columns;
-        (plan * self.buffers_each + if version == Version::New { 0 } else { width } + column) as usize
+        (plan.number() * self.buffers_each + if version == Version::New { 0 } else { width } + column)
+            as usize
     }
 
     /// Index of the buffer for the `nth` delta read of `plan`.
     #[inline]
-    fn delta_index(&self, plan: u32, nth: u32) -> usize {
-        (plan * self.buffers_each + self.geometry.columns * 2 + nth) as usize
+    fn delta_index(&self, plan: PlanId, nth: u32) -> usize {
+        (plan.number() * self.buffers_each + self.geometry.columns * 2 + nth) as usize
     }
 
     /// Index of the buffer of operation `id`.
     #[inline]
     pub(crate) fn buffer_index(&self, id: u32) -> usize {
-        let (plan, nth) = (id / self.stride, id % self.stride);
+        let (plan, nth) = (self.plan_of(id), id % self.stride);
         let operation = &self.slots[id as usize].operation;
-        let Plan { delta_first, delta_reads, .. } = self.plans[plan as usize];
+        let Plan { delta_first, delta_reads, .. } = self.plans[plan];
         if let Some(nth) = nth.checked_sub(delta_first.into()).filter(|&nth| nth < delta_reads.into()) {
             return self.delta_index(plan, nth);
         }
-        let is_second = self.plans[plan as usize].path.is_second(nth);
+        let is_second = self.plans[plan].path.is_second(nth);
         let is_old = operation.kind == OperationKind::Read && !is_second || operation.class == Class::Repair;
         let version = if is_old { Version::Old } else { Version::New };
         let mut column = u32::from(operation.column);
@@ -55,7 +56,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The buffer of a column; takes one from the memory if the column has none yet.
-    pub fn buffer(&mut self, plan: u32, column: u32, version: Version) -> PageId {
+    pub fn buffer(&mut self, plan: PlanId, column: u32, version: Version) -> PageId {
         let index = self.index(plan, column, version);
         if self.buffers[index] == NONE {
             self.buffers[index] = self.memory.take();
@@ -76,17 +77,18 @@ impl<M: Memory> Executor<M> {
 
     /// Returns all buffers of `plan`.
     #[inline]
-    pub fn return_buffers(&mut self, plan: u32) {
+    pub fn return_buffers(&mut self, plan: PlanId) {
         if !M::CARRIES_DATA {
             return;
         }
         let width = self.buffers_each as usize;
-        let missing = self.plans[plan as usize].missing;
+        let missing = self.plans[plan].missing;
         if missing != 0 && self.has_bug(Bug::BufferLeaked) {
             let index = self.index(plan, missing.trailing_zeros(), Version::Old);
             self.buffers[index] = NONE;
         }
-        for index in plan as usize * width..(plan as usize + 1) * width {
+        let first = plan.number() as usize * width;
+        for index in first..first + width {
             if self.buffers[index] != NONE {
                 self.memory.give(self.buffers[index]);
                 self.buffers[index] = NONE;
@@ -95,7 +97,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// A copy of the new content of `column`.
-    pub fn copy_of_new(&mut self, plan: u32, column: u32) -> PageId {
+    pub fn copy_of_new(&mut self, plan: PlanId, column: u32) -> PageId {
         if !M::CARRIES_DATA {
             return NONE;
         }
@@ -105,7 +107,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Gives a full page buffer to a plan as the new content of `column`.
-    pub fn adopt_buffer(&mut self, plan: u32, column: u32, page: PageId) {
+    pub fn adopt_buffer(&mut self, plan: PlanId, column: u32, page: PageId) {
         if M::CARRIES_DATA {
             let index = self.index(plan, column, Version::New);
             self.buffers[index] = page;
@@ -152,26 +154,27 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Adds deltas to the parity that they change: the sum is the parity that covers the current data.
-    pub fn fold_deltas(&mut self, plan: u32) {
-        let Plan { delta_first, delta_reads, .. } = self.plans[plan as usize];
+    pub fn fold_deltas(&mut self, plan: PlanId) {
+        let Plan { delta_first, delta_reads, .. } = self.plans[plan];
         if self.has_bug(Bug::DeltaNotFolded) {
             return;
         }
         for nth in 0..u32::from(delta_reads) {
-            let column =
-                self.slots[(plan * self.stride + u32::from(delta_first) + nth) as usize].operation.column;
+            let column = self.slots[(self.first_operation(plan) + u32::from(delta_first) + nth) as usize]
+                .operation
+                .column;
             let parity = self.buffer(plan, column.into(), Version::Old);
             self.memory.add(parity, self.buffers[self.delta_index(plan, nth)]);
         }
     }
 
     /// The buffer of the new content of `column`, if there is one.
-    pub fn content_of_new(&self, plan: u32, column: u32) -> Option<PageId> {
+    pub fn content_of_new(&self, plan: PlanId, column: u32) -> Option<PageId> {
         self.page_if_any(self.index(plan, column, Version::New))
     }
 
     /// The buffer of the old content of `column`, if there is one.
-    pub fn content_of_old(&self, plan: u32, column: u32) -> Option<PageId> {
+    pub fn content_of_old(&self, plan: PlanId, column: u32) -> Option<PageId> {
         self.page_if_any(self.index(plan, column, Version::Old))
     }
 
@@ -180,7 +183,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Copies `sectors` of a page of the write cache into the plan's new content of `column`.
-    pub fn copy_to_new(&mut self, plan: u32, column: u32, page: PageId, sectors: u64) {
+    pub fn copy_to_new(&mut self, plan: PlanId, column: u32, page: PageId, sectors: u64) {
         if M::CARRIES_DATA {
             let into = self.buffer(plan, column, Version::New);
             self.copy_sectors(into, page, sectors);
@@ -188,7 +191,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Copies a page of the write cache into the plan's old content of `column`.
-    pub fn copy_to_old(&mut self, plan: u32, column: u32, page: PageId) {
+    pub fn copy_to_old(&mut self, plan: PlanId, column: u32, page: PageId) {
         let into = self.buffer(plan, column, Version::Old);
         self.memory.copy(into, page, 0, self.members.page_bytes as usize);
     }
@@ -201,7 +204,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The buffers of new parity, in order.
-    pub fn parity_pages(&mut self, plan: u32) -> [PageId; 2] {
+    pub fn parity_pages(&mut self, plan: PlanId) -> [PageId; 2] {
         let data = self.geometry.data;
         let parity = self.geometry.parity();
         std::array::from_fn(|nth| {
@@ -211,8 +214,8 @@ impl<M: Memory> Executor<M> {
 
     /// New parity from old parity and the change of each updated column. Skips parity whose old content was not read; that
     /// parity is not written.
-    pub fn update_parity_pages(&mut self, plan: u32) {
-        let slot = &self.plans[plan as usize];
+    pub fn update_parity_pages(&mut self, plan: PlanId) {
+        let slot = &self.plans[plan];
         let (place, updated) = (slot.place, slot.wanted | slot.dirty);
         let pages = self.parity_pages(plan);
         let pages = &pages[..self.geometry.parity() as usize];
@@ -234,8 +237,8 @@ impl<M: Memory> Executor<M> {
 
     /// Parity of the whole row, from new content where there is any, else old. Columns for which a short row has no page count
     /// as zeros.
-    pub fn encode_parity_pages(&mut self, plan: u32) {
-        let slot = &self.plans[plan as usize];
+    pub fn encode_parity_pages(&mut self, plan: PlanId) {
+        let slot = &self.plans[plan];
         let (place, updated, routine) = (slot.place, slot.wanted | slot.dirty, slot.decision.routine);
         let mut row = [NONE; COLUMNS_MAX as usize];
         for column in 0..self.geometry.data {
@@ -256,11 +259,11 @@ impl<M: Memory> Executor<M> {
 
     /// The bytes of the second side of a hedged read: decodes the columns that it replaces from its own reads. Returns false
     /// if the decoded content is wrong.
-    pub fn decode_second_row(&mut self, plan: u32) -> bool {
+    pub fn decode_second_row(&mut self, plan: PlanId) -> bool {
         if !M::CARRIES_DATA {
             return true;
         }
-        let slot = &self.plans[plan as usize];
+        let slot = &self.plans[plan];
         let (place, wanted, missing) = (slot.place, slot.wanted, slot.path.hedged);
         let sources = self.sources(slot.path.without);
         let keeps = self.has_bug(Bug::HedgeKeepsReads);

@@ -2,7 +2,7 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::{Acknowledgement, Driver};
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Attachment, Plan, Purpose};
 use stripewise_core::request::RequestKind;
@@ -16,25 +16,25 @@ impl<M: Memory> Executor<M> {
     /// member.
     pub(crate) fn acknowledge_plan<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         goes_on: bool,
         placement: &mut P,
         driver: &mut D,
     ) {
-        let Plan { current, ack_after, .. } = self.plans[plan as usize];
+        let Plan { current, ack_after, .. } = self.plans[plan];
         if current <= ack_after {
             placement.written(plan, self);
         }
-        let mut node = std::mem::replace(&mut self.plans[plan as usize].first_request, NONE);
+        let mut node = std::mem::replace(&mut self.plans[plan].first_request, NONE);
         while node != NONE {
             let attachment = self.attachments[node as usize];
             if goes_on && self.requests[attachment.request as usize].host.kind == RequestKind::Flush {
-                let first = &mut self.plans[plan as usize].first_request;
+                let first = &mut self.plans[plan].first_request;
                 self.attachments[node as usize].next = std::mem::replace(first, node);
                 node = attachment.next;
                 continue;
             }
-            if node as usize >= self.plans.len() {
+            if node >= self.plans.count() {
                 self.attachments[node as usize].next = self.free_attachment;
                 self.free_attachment = node;
             }
@@ -42,7 +42,7 @@ impl<M: Memory> Executor<M> {
             let id = attachment.request;
             let too_early = self.has_bug(Bug::AcknowledgeFirstRow);
             let flushes = placement.flushes_members(self);
-            if self.plans[plan as usize].purpose == Purpose::Read && !self.requests[id as usize].failed {
+            if self.plans[plan].purpose == Purpose::Read && !self.requests[id as usize].failed {
                 placement.store(plan, id, self);
             }
             let request = &mut self.requests[id as usize];
@@ -54,14 +54,14 @@ impl<M: Memory> Executor<M> {
                 self.pending.push_front(id);
                 continue;
             }
-            let Plan { purpose, begun_at, absorbs, .. } = self.plans[plan as usize];
+            let Plan { purpose, begun_at, absorbs, .. } = self.plans[plan];
             let drains = request.host.kind == RequestKind::Flush && purpose != Purpose::Flush;
             if is_last && (drains || request.host.arrival > begun_at) {
                 // The request may have arrived long after the plan began: the plan's times are not those of the request.
                 let acknowledgement = self.acknowledgement(id, placement);
                 self.acknowledge_from(absorbs, id, acknowledgement, placement, driver);
             } else if is_last {
-                let slot = &self.plans[plan as usize];
+                let slot = &self.plans[plan];
                 let acknowledgement = Acknowledgement {
                     pending_ns: slot.begun_at - request.host.arrival + slot.rewait_ns,
                     pre_read_ns: slot.pre_read.all_ns,
@@ -98,11 +98,11 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Marks those requests of `plan` as failed that cover a column of `mask`, and flushes that wait for the plan.
-    pub fn fail_requests<P: Placement<M>>(&mut self, plan: u32, mask: u64, placement: &mut P) {
+    pub fn fail_requests<P: Placement<M>>(&mut self, plan: PlanId, mask: u64, placement: &mut P) {
         if self.has_bug(Bug::FailureHidden) {
             return;
         }
-        let Plan { wanted, dirty, first_request: mut node, .. } = self.plans[plan as usize];
+        let Plan { wanted, dirty, first_request: mut node, .. } = self.plans[plan];
         let mask = mask & (wanted | dirty);
         if mask == 0 {
             return;

@@ -4,6 +4,7 @@ use stripewise_base::Nanos;
 use stripewise_core::coordination::Ahead;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::FailReason;
+use stripewise_core::ids::PlanId;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
@@ -35,7 +36,7 @@ pub trait Controller<M: Memory> {
     );
 
     /// A parity computation ended.
-    fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D);
+    fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: PlanId, driver: &mut D);
 
     /// A timer expired.
     fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D);
@@ -122,7 +123,7 @@ impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
         self.exec.completed(now, id, outcome, timing, &mut self.placement, driver);
     }
 
-    fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D) {
+    fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: PlanId, driver: &mut D) {
         self.exec.computed(now, plan, &mut self.placement, driver);
     }
 

@@ -6,7 +6,7 @@ use stripewise_core::dispatch::LEVELS;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::FailReason;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
 use stripewise_core::request::{HostRequest, RequestKind, RequestSlot, SECTOR_BYTES, SubmitError};
@@ -103,7 +103,7 @@ impl<M: Memory> Executor<M> {
     pub fn computed<P: Placement<M>, D: Driver<M>>(
         &mut self,
         now: Nanos,
-        plan: u32,
+        plan: PlanId,
         placement: &mut P,
         driver: &mut D,
     ) {
@@ -154,7 +154,7 @@ impl<M: Memory> Executor<M> {
         let is_slow = is_slow && !self.failed[member as usize];
         self.slow.set(member, is_slow);
         if is_slow {
-            for plan in 0..self.plans.len() as u32 {
+            for plan in self.plans.ids() {
                 if self.waits_for(plan, member, placement) {
                     self.note_returned(plan);
                     self.begin_second(plan, placement, driver);

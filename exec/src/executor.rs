@@ -10,11 +10,12 @@ use stripewise_core::dispatch::{Earliest, MemberSet, Piq, Queues, SyncFifo};
 use stripewise_core::driver::Acknowledgement;
 use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::PlanId;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::OperationId;
 use stripewise_core::placement::PartialWrites;
-use stripewise_core::plan::{Attachment, Plan, Slot};
+use stripewise_core::plan::{Attachment, Slot};
 use stripewise_core::read::Reads;
 use stripewise_core::request::RequestSlot;
 use stripewise_core::row_locks::RowLocks;
@@ -23,6 +24,7 @@ use stripewise_core::times::CellTimes;
 
 use crate::internal::Internal;
 use crate::metadata_walk::MetadataScrub;
+use crate::plans::Plans;
 use crate::slow::Slow;
 
 /// The mark of a plan that has not begun.
@@ -73,9 +75,9 @@ pub struct Executor<M: Memory> {
     /// Requests that end in controller memory, in order of acknowledgement, each with the breakdown of its time.
     pub buffered: VecDeque<(u32, Acknowledgement)>,
     /// The plans of hosts, and after them those that the placement owns.
-    pub plans: Vec<Plan>,
-    /// The first free slot of `plans`, or [`NONE`].
-    pub free_plan: u32,
+    pub plans: Plans,
+    /// The first free slot of `plans`.
+    pub free_plan: PlanId,
     /// The requests that wait for plans.
     pub attachments: Vec<Attachment>,
     /// The first free slot of `attachments`, or [`NONE`].
@@ -104,7 +106,7 @@ pub struct Executor<M: Memory> {
     /// Whether the update policy asks for [`Self::times`].
     pub asks_times: bool,
     /// Plans that got their row lock and have yet to continue.
-    pub woken: VecDeque<u32>,
+    pub woken: VecDeque<PlanId>,
     /// For each member whether it is out of service.
     pub failed: Vec<bool>,
     /// For each member that failed while the array serves: why. Otherwise what the superblocks said, or unknown.
@@ -155,8 +157,26 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The plan of operation `id`.
-    pub fn plan_of(&self, id: OperationId) -> u32 {
-        id / self.stride
+    pub fn plan_of(&self, id: OperationId) -> PlanId {
+        PlanId::new(id / self.stride)
+    }
+
+    /// The number of the first operation of `plan`; the others follow it.
+    #[inline]
+    pub fn first_operation(&self, plan: PlanId) -> OperationId {
+        plan.number() * self.stride
+    }
+
+    /// The place in `covers` of a data column of `plan`.
+    #[inline]
+    pub fn cover_of(&self, plan: PlanId, column: u32) -> usize {
+        plan.number() as usize * self.geometry.data as usize + column as usize
+    }
+
+    /// Whether a plan is free.
+    #[inline]
+    pub fn has_free_plan(&self) -> bool {
+        !self.free_plan.is_none()
     }
 
     /// Whether a write that covers only part of a page is treated as a write of the whole page.

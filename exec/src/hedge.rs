@@ -4,6 +4,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, OperationKind, Outcome, Timing};
 use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race};
@@ -15,8 +16,8 @@ use crate::{Executor, Placement};
 impl<M: Memory> Executor<M> {
     /// Arms the read `plan`, whose steps are built, to ask other members later if needed.
     #[inline]
-    pub fn arm_hedge<P: Placement<M>>(&mut self, plan: u32, placement: &mut P) {
-        let slot = &self.plans[plan as usize];
+    pub fn arm_hedge<P: Placement<M>>(&mut self, plan: PlanId, placement: &mut P) {
+        let slot = &self.plans[plan];
         // Content that is newer in memory lies in the buffers that the second side would need.
         if self.scheme.read.policy != ReadPolicy::Hedged
             || slot.purpose != Purpose::Read
@@ -41,7 +42,7 @@ impl<M: Memory> Executor<M> {
             let Some(slow) = self.reads.observed.slow_ns() else { return };
             self.reads.hedges.ask_at(self.now + slow, reader);
         }
-        let path = &mut self.plans[plan as usize].path;
+        let path = &mut self.plans[plan].path;
         path.is_chosen = true;
         path.race = Race::Armed;
     }
@@ -58,7 +59,7 @@ impl<M: Memory> Executor<M> {
         }
         let (hedges, plans) = (&mut self.reads.hedges, &self.plans);
         let is_over = |reader: Reader| {
-            let Plan { path, is_under_way, outstanding, .. } = &plans[reader.plan as usize];
+            let Plan { path, is_under_way, outstanding, .. } = &plans[reader.plan];
             path.life != reader.life || path.race != Race::Armed || !is_under_way || *outstanding == 0
         };
         let Some(reader) = hedges.due(self.now) else {
@@ -77,18 +78,18 @@ impl<M: Memory> Executor<M> {
     /// the first side has read may predate an update that has completed since.
     pub fn begin_second<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         placement: &mut P,
         driver: &mut D,
     ) {
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.path.race = Race::None;
         let late = slot.wanted & !slot.path.returned;
         // Columns that the plan itself could not read are in `late` already.
         let lost = placement.lost_of(plan, self);
         let without = late | lost | self.slow_columns(plan, placement);
         // Includes columns already read whose member has since failed or become slow: all of them are decoded again.
-        let hedged = without & self.plans[plan as usize].wanted;
+        let hedged = without & self.plans[plan].wanted;
         let chunks = hedged.count_ones();
         if late == 0
             || without.count_ones() > self.geometry.tolerance()
@@ -102,10 +103,10 @@ impl<M: Memory> Executor<M> {
         }
         let mut sources = placement.sources_of(plan, without, self);
         if self.has_bug(Bug::HedgeKeepsReads) {
-            sources &= !self.plans[plan as usize].wanted;
+            sources &= !self.plans[plan].wanted;
         }
         placement.push_decoding(plan, sources, self);
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         // The second side is not a step of its own: it runs beside the current step.
         let (first, count) = slot.take_step();
         slot.path.race = Race::Running;
@@ -120,11 +121,11 @@ impl<M: Memory> Executor<M> {
         slot.outstanding += count;
         self.reads.counts.hedged += u64::from(chunks);
         if D::OBSERVES {
-            let base = (plan * self.stride) as usize;
+            let base = self.first_operation(plan) as usize;
             let slots = &self.slots[base..base + self.stride as usize];
             driver.planned(&PlanView::new(
                 plan,
-                &self.plans[plan as usize],
+                &self.plans[plan],
                 slots,
                 placement.is_stripe(Purpose::Read),
             ));
@@ -145,12 +146,12 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) {
-        let (plan, nth) = (id / self.stride, id % self.stride);
-        let is_second = self.plans[plan as usize].path.is_second(nth);
+        let (plan, nth) = (self.plan_of(id), id % self.stride);
+        let is_second = self.plans[plan].path.is_second(nth);
         if !is_good {
-            let lost = self.plans[plan as usize].lost;
+            let lost = self.plans[plan].lost;
             self.trouble(plan, id, outcome, placement, driver);
-            let slot = &mut self.plans[plan as usize];
+            let slot = &mut self.plans[plan];
             if is_second || slot.path.race == Race::Decided {
                 // The first side continues as if no other member had been asked; read errors of the losing side do not matter.
                 slot.lost = lost;
@@ -160,7 +161,7 @@ impl<M: Memory> Executor<M> {
             *spoilt = true;
         }
         let last = self.last_operation(id, timing);
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.outstanding -= 1;
         let left = if is_second { &mut slot.path.second_left } else { &mut slot.path.first_left };
         *left -= 1;
@@ -187,17 +188,17 @@ impl<M: Memory> Executor<M> {
     /// The second side has decoded the columns that the first side has not read yet.
     pub(crate) fn second_computed<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         placement: &mut P,
         driver: &mut D,
     ) {
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.outstanding -= 1;
         if slot.path.race == Race::Computing && !placement.decode_second(plan, self) {
-            self.plans[plan as usize].path.is_second_spoilt = true;
-            self.plans[plan as usize].path.race = Race::Running;
+            self.plans[plan].path.is_second_spoilt = true;
+            self.plans[plan].path.race = Race::Running;
         }
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         if slot.path.race == Race::Computing {
             slot.pre_read.add(&slot.last);
             slot.last = slot.path.second_last;
@@ -214,10 +215,10 @@ impl<M: Memory> Executor<M> {
 
     /// One side has all the content that hosts want. Operations of the other side that have not begun are dropped; nothing
     /// depends on the row any more.
-    fn decide<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
-        let slot = &mut self.plans[plan as usize];
+    fn decide<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
+        let base = self.first_operation(plan);
+        let slot = &mut self.plans[plan];
         slot.path.race = Race::Decided;
-        let base = plan * self.stride;
         let (first, count) = (slot.path.second_first, slot.path.second_count);
         let loser = if slot.path.is_second_first { 0..first } else { first..first + count };
         self.release(plan);
@@ -239,13 +240,19 @@ impl<M: Memory> Executor<M> {
         let operation = slot.operation;
         self.queues.take_back(operation.member, id, &mut self.slots);
         self.left(operation.member, operation.kind == OperationKind::Read);
-        self.plans[id as usize / self.stride as usize].outstanding -= 1;
+        let plan = self.plan_of(id);
+        self.plans[plan].outstanding -= 1;
         self.reads.counts.cut += 1;
     }
 
     /// Once all operations have completed, a decided race is over; a race that no side won is read again.
-    fn race_goes_on<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
-        let slot = &mut self.plans[plan as usize];
+    fn race_goes_on<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: PlanId,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let slot = &mut self.plans[plan];
         if slot.outstanding > 0 {
             return;
         }

@@ -5,7 +5,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::MemberState;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -150,7 +150,7 @@ impl<M: Memory> Executor<M> {
     /// Reads the next pages of a piece.
     fn read_on<P: Placement<M>, D: Driver<M>>(&mut self, placement: &mut P, driver: &mut D) -> bool {
         let is_closing = self.metadata.walk.as_ref().is_some_and(|walk| walk.is_closing);
-        if self.free_plan == NONE || !(is_closing || self.is_allowed()) {
+        if !self.has_free_plan() || !(is_closing || self.is_allowed()) {
             return false;
         }
         let width = self.geometry.width;
@@ -162,23 +162,24 @@ impl<M: Memory> Executor<M> {
         let count = (reading.run.pages - done).min(width);
         self.spend(count);
         let plan = self.take_plan(0, Purpose::Inspect);
-        self.plans[plan as usize].unit = count;
+        self.plans[plan].unit = count;
         self.begin(plan, placement, driver);
         true
     }
 
     /// Builds the step that reads pages of metadata. Builds none if a page was tried and cannot be read.
-    pub fn build_inspect(&mut self, plan: u32) {
+    pub fn build_inspect(&mut self, plan: PlanId) {
         let reading = self.metadata.walk.as_ref().and_then(|walk| walk.reading.as_ref());
-        let Some(reading) = reading.filter(|_| self.plans[plan as usize].lost == 0) else { return };
+        let Some(reading) = reading.filter(|_| self.plans[plan].lost == 0) else { return };
         let done = (reading.bytes.len() / self.members.page_bytes as usize) as u32;
         let (member, first) = (reading.run.member, reading.run.first + done);
         if self.failed[usize::from(member)] {
             return;
         }
-        let count = self.plans[plan as usize].unit;
+        let count = self.plans[plan].unit;
         for nth in 0..count {
-            self.slots[(plan * self.stride + nth) as usize].operation = Operation {
+            let id = self.first_operation(plan) + nth;
+            self.slots[id as usize].operation = Operation {
                 page: first + nth,
                 member,
                 kind: OperationKind::Read,
@@ -187,20 +188,25 @@ impl<M: Memory> Executor<M> {
                 ..Operation::default()
             };
         }
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.operations = count as u16;
         slot.push_step(Step::Operations { first: 0, count: count as u16 });
         slot.acknowledge_here();
     }
 
     /// Pages of metadata were read, or cannot be read.
-    pub fn inspected<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+    pub fn inspected<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: PlanId,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
         let page_bytes = self.members.page_bytes as usize;
-        let (lost, read) = (self.plans[plan as usize].lost, u32::from(self.plans[plan as usize].operations));
+        let (lost, read) = (self.plans[plan].lost, u32::from(self.plans[plan].operations));
         let mut pages = Vec::with_capacity(read as usize * page_bytes);
         for nth in 0..read {
             pages.extend_from_slice(
-                &self.memory.bytes(self.buffer_of(plan * self.stride + nth, placement))[..page_bytes],
+                &self.memory.bytes(self.buffer_of(self.first_operation(plan) + nth, placement))[..page_bytes],
             );
         }
         let Some(walk) = &mut self.metadata.walk else { return };

@@ -7,10 +7,10 @@ use stripewise_core::coordination::Coordination;
 use stripewise_core::dispatch::{Discipline, Earliest, MemberSet, Piq, Queues, SyncFifo};
 use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{Attachment, Plan, Slot};
+use stripewise_core::plan::{Attachment, Slot};
 use stripewise_core::read::Reads;
 use stripewise_core::request::{RequestSlot, SECTOR_BYTES};
 use stripewise_core::row_locks::RowLocks;
@@ -20,6 +20,7 @@ use stripewise_core::times::CellTimes;
 use crate::Executor;
 use crate::internal::Internal;
 use crate::metadata_scrub::MetadataScrub;
+use crate::plans::Plans;
 use crate::slow::Slow;
 
 /// What a placement needs of the executor's arenas.
@@ -84,8 +85,8 @@ impl<M: Memory> Executor<M> {
             queue_limit: dispatch.queue.unwrap_or(u32::MAX),
             freed: MemberSet::default(),
             buffered: VecDeque::with_capacity(requests as usize),
-            plans: (0..all_plans).map(|index| Plan::vacant(link_to(index + 1, plans))).collect(),
-            free_plan: 0,
+            plans: Plans::new(plans, own_plans),
+            free_plan: PlanId::new(0),
             attachments: (0..attachments)
                 .map(|index| Attachment { request: NONE, next: link_to(index + 1, attachments) })
                 .collect(),

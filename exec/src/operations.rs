@@ -4,6 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Place;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -16,14 +17,15 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub fn push_operations(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         mask: u64,
         kind: OperationKind,
         class: impl Fn(u32) -> Class,
         place: Place,
     ) {
         let stale = self.has_bug(Bug::LateVersionDecoded);
-        let slot = &mut self.plans[plan as usize];
+        let first_of_plan = self.first_operation(plan) as usize;
+        let slot = &mut self.plans[plan];
         // A write that defers parity has old versions kept; updates and decoding reads use the kept versions. A host's read of
         // one page, and a repair, use the current version.
         let old = match (kind, slot.purpose) {
@@ -38,7 +40,7 @@ impl<M: Memory> Executor<M> {
         };
         let first = slot.operations;
         let count = mask.count_ones() as u16;
-        let base = (plan * self.stride) as usize + first as usize;
+        let base = first_of_plan + first as usize;
         for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
             slot.operation = Operation {
                 page: place.page,
@@ -56,7 +58,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Holds the write of `column` by `plan` in the queue of its member, or no longer.
-    pub fn hold_write(&mut self, plan: u32, column: u32, is_held: bool) {
+    pub fn hold_write(&mut self, plan: PlanId, column: u32, is_held: bool) {
         if let Some(id) = self.write_of(plan, column) {
             let slot = &mut self.slots[id];
             slot.is_held = is_held;
@@ -67,17 +69,17 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The member keeps the version that the write of `column` by `plan` replaces; the write has not started.
-    pub fn keep_replaced(&mut self, plan: u32, column: u32) {
-        self.plans[plan as usize].pinned |= 1 << column;
+    pub fn keep_replaced(&mut self, plan: PlanId, column: u32) {
+        self.plans[plan].pinned |= 1 << column;
         if let Some(id) = self.write_of(plan, column) {
             self.slots[id].operation.old_version = true;
         }
     }
 
     /// The slot of the write of `column` by `plan`.
-    fn write_of(&self, plan: u32, column: u32) -> Option<usize> {
-        let base = plan as usize * self.stride as usize;
-        let all = base..base + self.plans[plan as usize].operations as usize;
+    fn write_of(&self, plan: PlanId, column: u32) -> Option<usize> {
+        let base = self.first_operation(plan) as usize;
+        let all = base..base + self.plans[plan].operations as usize;
         let is_it = |operation: &Operation| {
             operation.kind == OperationKind::Write && u32::from(operation.column) == column
         };
@@ -85,9 +87,9 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The columns that `plan` writes and those that it trims, if it has begun to.
-    pub fn changed_by(&self, plan: u32) -> (u64, u64) {
-        let slot = &self.plans[plan as usize];
-        let base = plan as usize * self.stride as usize;
+    pub fn changed_by(&self, plan: PlanId) -> (u64, u64) {
+        let slot = &self.plans[plan];
+        let base = self.first_operation(plan) as usize;
         let of = |steps: &[Step], kind| {
             let ranges = steps.iter().filter_map(|step| match step {
                 Step::Operations { first, count } => Some(*first as usize..(first + count) as usize),
@@ -104,8 +106,8 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The columns of the plan's row on `member`, as a mask.
-    pub fn columns_on(&self, plan: u32, member: u16) -> u64 {
-        let place = self.plans[plan as usize].place;
+    pub fn columns_on(&self, plan: PlanId, member: u16) -> u64 {
+        let place = self.plans[plan].place;
         let is_its = |&column: &u32| self.geometry.member(place, column) == member;
         (0..self.geometry.columns).find(is_its).map_or(0, |column| 1 << column)
     }

@@ -7,6 +7,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Superblock;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::Purpose;
@@ -62,7 +63,7 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Whether request `id` waits for columns `mask` of the plan's row.
-    fn concerns(&self, _id: u32, _plan: u32, _mask: u64, _exec: &Executor<M>) -> bool {
+    fn concerns(&self, _id: u32, _plan: PlanId, _mask: u64, _exec: &Executor<M>) -> bool {
         true
     }
 
@@ -79,7 +80,7 @@ pub trait Placement<M: Memory>: Sized {
     /// Builds the steps of `plan`.
     fn build<D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost>;
@@ -90,25 +91,25 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// `plan` waits until metadata durably has what its next steps write. Returns false if it need not wait.
-    fn await_record(&mut self, _plan: u32, _exec: &mut Executor<M>) -> bool {
+    fn await_record(&mut self, _plan: PlanId, _exec: &mut Executor<M>) -> bool {
         false
     }
 
     /// The bytes of a computing step. The default decodes what a read could not read.
-    fn combine(&mut self, plan: u32, exec: &mut Executor<M>) {
+    fn combine(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if M::CARRIES_DATA {
             exec.decode_row(plan);
         }
     }
 
     /// The step of `plan` is complete after which hosts are acknowledged.
-    fn marked(&mut self, _plan: u32, _exec: &mut Executor<M>) {}
+    fn marked(&mut self, _plan: PlanId, _exec: &mut Executor<M>) {}
 
     /// The host writes of `plan` are done, as far as possible.
-    fn written(&mut self, _plan: u32, _exec: &mut Executor<M>) {}
+    fn written(&mut self, _plan: PlanId, _exec: &mut Executor<M>) {}
 
     /// Copies the content that the read `plan` has for request `id` into the host's payload.
-    fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<M>);
+    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>);
 
     /// The outcome of operation `id`, after what it read was verified.
     fn verified(&mut self, _id: u32, outcome: Outcome, _exec: &mut Executor<M>) -> Outcome {
@@ -132,18 +133,18 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Whether an operation of `plan` that cannot be written leaves the member in service.
-    fn tolerates_write_error(&mut self, _plan: u32, _member: u16, _exec: &mut Executor<M>) -> bool {
+    fn tolerates_write_error(&mut self, _plan: PlanId, _member: u16, _exec: &mut Executor<M>) -> bool {
         false
     }
 
     /// A step of `plan` that did not read had errors.
-    fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors {
+    fn step_failed(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
         let lost = self.lost_of(plan, exec) & self.columns_of(plan, exec);
         if lost.count_ones() > exec.geometry.parity() { AfterErrors::Fail } else { AfterErrors::NextStep }
     }
 
     /// `plan` is over. Returns whether the executor frees it: false for plans that the placement owns.
-    fn finished<D: Driver<M>>(&mut self, _plan: u32, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
+    fn finished<D: Driver<M>>(&mut self, _plan: PlanId, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
         true
     }
 
@@ -154,33 +155,33 @@ pub trait Placement<M: Memory>: Sized {
     fn lost(&mut self, _member: u16, _exec: &mut Executor<M>) {}
 
     /// The buffer of operation `nth` of `plan`, if the plan is the placement's own.
-    fn own_buffer(&self, _plan: u32, _nth: u32) -> Option<PageId> {
+    fn own_buffer(&self, _plan: PlanId, _nth: u32) -> Option<PageId> {
         None
     }
 
     /// The location of `column` of the plan's row or stripe: member and page.
-    fn home_of(&self, plan: u32, column: u32, exec: &Executor<M>) -> (u16, u32) {
-        let place = exec.plans[plan as usize].place;
+    fn home_of(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> (u16, u32) {
+        let place = exec.plans[plan].place;
         (exec.geometry.member(place, column), place.page)
     }
 
     /// The columns that the plan's row or stripe has.
-    fn columns_of(&self, _plan: u32, exec: &Executor<M>) -> u64 {
+    fn columns_of(&self, _plan: PlanId, exec: &Executor<M>) -> u64 {
         exec.geometry.all_columns()
     }
 
     /// The columns of the plan's row or stripe that cannot be read, besides those that the plan itself could not read.
-    fn lost_of(&self, plan: u32, exec: &Executor<M>) -> u64 {
+    fn lost_of(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         exec.columns_on_failed(plan)
     }
 
     /// The columns to read when those in `lost` are not readable.
-    fn sources_of(&self, _plan: u32, lost: u64, exec: &Executor<M>) -> u64 {
+    fn sources_of(&self, _plan: PlanId, lost: u64, exec: &Executor<M>) -> u64 {
         exec.sources(lost)
     }
 
     /// Whether the members have everything that decoding columns of the plan's row or stripe needs, up to date.
-    fn is_decodable(&self, _plan: u32, _exec: &Executor<M>) -> bool {
+    fn is_decodable(&self, _plan: PlanId, _exec: &Executor<M>) -> bool {
         true
     }
 
@@ -190,13 +191,13 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Adds a step to `plan` that reads `sources` to decode from them.
-    fn push_decoding(&mut self, plan: u32, sources: u64, exec: &mut Executor<M>) {
-        let place = exec.plans[plan as usize].place;
+    fn push_decoding(&mut self, plan: PlanId, sources: u64, exec: &mut Executor<M>) {
+        let place = exec.plans[plan].place;
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
     }
 
     /// The bytes of the second side of a hedged read. Returns false if the decoded content is wrong.
-    fn decode_second(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+    fn decode_second(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         exec.decode_second_row(plan)
     }
 

@@ -1,6 +1,7 @@
 //! What decoding reads: the columns from which lost ones are decoded.
 
 use stripewise_core::bits::columns;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 
 use crate::Executor;
@@ -22,8 +23,8 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Columns of the plan's row on failed members.
-    pub fn columns_on_failed(&self, plan: u32) -> u64 {
-        let place = self.plans[plan as usize].place;
+    pub fn columns_on_failed(&self, plan: PlanId) -> u64 {
+        let place = self.plans[plan].place;
         (0..self.geometry.columns)
             .filter(|&column| self.failed[self.geometry.member(place, column) as usize])
             .fold(0, |mask, column| mask | 1 << column)

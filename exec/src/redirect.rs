@@ -7,6 +7,7 @@ use stripewise_core::custom::{ChooseRead, ReadChoice};
 use stripewise_core::dispatch::QueueOrder;
 use stripewise_core::driver::Driver;
 use stripewise_core::geometry::COLUMNS_MAX;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Purpose;
 use stripewise_core::read::brr::{self, Estimate};
@@ -27,11 +28,11 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub fn redirect<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         placement: &mut P,
         driver: &mut D,
     ) -> u64 {
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         if matches!(self.scheme.read.policy, ReadPolicy::Direct | ReadPolicy::Hedged)
             || slot.purpose != Purpose::Read
             || std::mem::replace(&mut slot.path.is_chosen, true)
@@ -48,20 +49,20 @@ impl<M: Memory> Executor<M> {
             None => self.way_around(plan, placement, driver),
         };
         let Some(way) = way else { return 0 };
-        let chunks = u64::from((way.avoided & self.plans[plan as usize].wanted).count_ones());
+        let chunks = u64::from((way.avoided & self.plans[plan].wanted).count_ones());
         if !self.hold_to_decode(plan, placement) {
             self.reads.counts.not_held += chunks;
             return 0;
         }
         self.reads.counts.redirected += chunks;
-        self.plans[plan as usize].path.around = Some(way);
+        self.plans[plan].path.around = Some(way);
         way.avoided
     }
 
     /// Whether the members have everything that decoding columns of the plan's stripe needs, up to date: parity was written,
     /// and is neither deferred nor in a log nor in the write cache.
     #[inline]
-    pub fn is_decodable<P: Placement<M>>(&self, plan: u32, placement: &P) -> bool {
+    pub fn is_decodable<P: Placement<M>>(&self, plan: PlanId, placement: &P) -> bool {
         if self.geometry.parity() == 0 {
             return false;
         }
@@ -70,8 +71,8 @@ impl<M: Memory> Executor<M> {
 
     /// Takes a shared lock of the plan's row for decoding, unless an update has the lock. Stripes of the log never change and
     /// need no lock.
-    pub(crate) fn hold_to_decode<P: Placement<M>>(&mut self, plan: u32, placement: &mut P) -> bool {
-        let slot = &mut self.plans[plan as usize];
+    pub(crate) fn hold_to_decode<P: Placement<M>>(&mut self, plan: PlanId, placement: &mut P) -> bool {
+        let slot = &mut self.plans[plan];
         if !placement.locks_to_decode() || slot.lock != RowLock::None {
             return true;
         }
@@ -81,19 +82,19 @@ impl<M: Memory> Executor<M> {
         }
         let is_held = self.row_locks.try_take(row, RowLock::Shared);
         if is_held {
-            self.plans[plan as usize].lock = RowLock::Shared;
+            self.plans[plan].lock = RowLock::Shared;
         }
         is_held
     }
 
     fn way_around<P: Placement<M>, D: Driver<M>>(
         &self,
-        plan: u32,
+        plan: PlanId,
         placement: &P,
         driver: &mut D,
     ) -> Option<ReadPath> {
         let section = &self.scheme.read;
-        let wanted = self.plans[plan as usize].wanted;
+        let wanted = self.plans[plan].wanted;
         let sources = |lost| placement.sources_of(plan, lost, self);
         match section.policy {
             ReadPolicy::Direct | ReadPolicy::Hedged | ReadPolicy::Custom => None,
@@ -130,11 +131,11 @@ impl<M: Memory> Executor<M> {
     fn way_of<P: Placement<M>, D: Driver<M>>(
         &self,
         chooser: &mut dyn ChooseRead,
-        plan: u32,
+        plan: PlanId,
         placement: &P,
         driver: &D,
     ) -> Option<ReadPath> {
-        let (wanted, all) = (self.plans[plan as usize].wanted, placement.columns_of(plan, self));
+        let (wanted, all) = (self.plans[plan].wanted, placement.columns_of(plan, self));
         let mut homes = [(0, 0); COLUMNS_MAX as usize];
         columns(all | wanted)
             .for_each(|column| homes[column as usize] = placement.home_of(plan, column, self));
@@ -158,12 +159,12 @@ impl<M: Memory> Executor<M> {
     /// The costs of all columns of the plan's stripe; `None` if the costs of the wanted columns are already good enough.
     fn ways<P: Placement<M>>(
         &self,
-        plan: u32,
+        plan: PlanId,
         cost: impl Fn(u32) -> Nanos,
         is_good: impl Fn(&[Nanos]) -> bool,
         placement: &P,
     ) -> Option<Costs> {
-        let wanted = self.plans[plan as usize].wanted;
+        let wanted = self.plans[plan].wanted;
         let mut costs = [0; COLUMNS_MAX as usize];
         let mut direct = [0; COLUMNS_MAX as usize];
         for (nth, column) in columns(wanted).enumerate() {
@@ -192,7 +193,7 @@ impl<M: Memory> Executor<M> {
     /// WT and L_r of the member of `column` (paper 002, section III-D).
     fn estimate<P: Placement<M>, D: Driver<M>>(
         &self,
-        plan: u32,
+        plan: PlanId,
         column: u32,
         placement: &P,
         driver: &D,
@@ -208,7 +209,7 @@ impl<M: Memory> Executor<M> {
     /// The time by which garbage collection delays a read of `column`.
     fn gc_wait_ns<P: Placement<M>, D: Driver<M>>(
         &self,
-        plan: u32,
+        plan: PlanId,
         column: u32,
         placement: &P,
         driver: &D,
@@ -225,7 +226,7 @@ impl<M: Memory> Executor<M> {
     /// queued for it.
     fn finish_ns<P: Placement<M>, D: Driver<M>>(
         &self,
-        plan: u32,
+        plan: PlanId,
         column: u32,
         placement: &P,
         driver: &D,
@@ -250,7 +251,7 @@ impl<M: Memory> Executor<M> {
     /// far as a helper read that takes `within` needs.
     fn slack<P: Placement<M>, D: Driver<M>>(
         &self,
-        plan: u32,
+        plan: PlanId,
         column: u32,
         within: Nanos,
         placement: &P,
@@ -272,8 +273,8 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The arrival time of the first request that waits for `plan`.
-    fn arrival_of(&self, plan: u32) -> Nanos {
-        let first = self.plans[plan as usize].first_request;
+    fn arrival_of(&self, plan: PlanId) -> Nanos {
+        let first = self.plans[plan].first_request;
         self.attachments
             .get(first as usize)
             .map_or(self.now, |node| self.requests[node.request as usize].host.arrival)

@@ -2,7 +2,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::geometry::COLUMNS_MAX;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::Step;
@@ -16,11 +16,11 @@ impl<M: Memory> Executor<M> {
     ///
     /// # Errors
     /// More columns of the row are lost than its code tolerates, and the plan reads some of them.
-    pub fn build_row_read(&mut self, plan: u32, class: Class) -> Result<(), TooManyLost> {
-        let slot = &self.plans[plan as usize];
+    pub fn build_row_read(&mut self, plan: PlanId, class: Class) -> Result<(), TooManyLost> {
+        let slot = &self.plans[plan];
         let (place, wanted, unread) = (slot.place, slot.wanted, slot.lost);
         let lost = unread | if self.any_failed { self.columns_on_failed(plan) } else { 0 };
-        self.plans[plan as usize].missing = lost;
+        self.plans[plan].missing = lost;
         if wanted & lost == 0 {
             self.push_operations(plan, wanted, OperationKind::Read, |_| class, place);
         } else if lost.count_ones() > self.geometry.parity() {
@@ -30,15 +30,15 @@ impl<M: Memory> Executor<M> {
             let class = |column: u32| if wanted >> column & 1 != 0 { class } else { Class::Decode };
             self.push_operations(plan, sources, OperationKind::Read, class, place);
             let pages = self.decoded_pages(lost);
-            self.plans[plan as usize].push_step(Step::Compute { pages });
+            self.plans[plan].push_step(Step::Compute { pages });
         }
-        self.plans[plan as usize].acknowledge_here();
+        self.plans[plan].acknowledge_here();
         Ok(())
     }
 
     /// Decodes the wanted columns that [`Self::build_row_read`] could not read.
-    pub fn decode_row(&mut self, plan: u32) {
-        let slot = &self.plans[plan as usize];
+    pub fn decode_row(&mut self, plan: PlanId) {
+        let slot = &self.plans[plan];
         let (place, missing, wanted) = (slot.place, slot.missing, slot.wanted & slot.missing);
         let sources = self.sources(missing);
         let mut row = [NONE; COLUMNS_MAX as usize];

@@ -3,7 +3,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::FailReason;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationKind, Outcome, Timing};
 use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step, Trust};
@@ -16,12 +16,12 @@ impl<M: Memory> Executor<M> {
     /// Begins `plan` with this row lock, now or once the row is free.
     pub fn acquire<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         lock: RowLock,
         placement: &mut P,
         driver: &mut D,
     ) {
-        let row = self.plans[plan as usize].row;
+        let row = self.plans[plan].row;
         self.take_turn(plan, lock);
         if lock == RowLock::None || self.row_locks.try_take(row, lock) {
             self.begin(plan, placement, driver);
@@ -32,20 +32,20 @@ impl<M: Memory> Executor<M> {
 
     /// `plan` is to take its row with this lock.
     #[inline]
-    pub fn take_turn(&mut self, plan: u32, lock: RowLock) {
+    pub fn take_turn(&mut self, plan: PlanId, lock: RowLock) {
         self.turns += 1;
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.lock = lock;
         slot.turn = self.turns;
     }
 
     /// Whether `plan`, which is to share its row with other writes, would overtake a plan that came before it and waits.
-    fn overtakes(&mut self, plan: u32) -> bool {
-        let Plan { row, turn, .. } = self.plans[plan as usize];
+    fn overtakes(&mut self, plan: PlanId) -> bool {
+        let Plan { row, turn, .. } = self.plans[plan];
         let Some(entry) = self.row_locks.entry_mut(row) else { return false };
-        let mut at = if entry.has_blockers() { entry.first_waiter } else { NONE };
-        while at != NONE {
-            let waiting = &self.plans[at as usize];
+        let mut at = if entry.has_blockers() { entry.first_waiter } else { PlanId::NONE };
+        while !at.is_none() {
+            let waiting = &self.plans[at];
             if waiting.lock != RowLock::SharedParity && waiting.turn < turn {
                 return true;
             }
@@ -56,28 +56,28 @@ impl<M: Memory> Executor<M> {
 
     /// `plan` shares its row with other writes, and is to take it with this lock instead, in its turn: before all that came after
     /// it.
-    fn lock_again(&mut self, plan: u32, lock: RowLock) {
-        let Plan { row, turn, .. } = self.plans[plan as usize];
-        self.plans[plan as usize].lock = lock;
-        self.plans[plan as usize].step_begun_at = self.now;
+    fn lock_again(&mut self, plan: PlanId, lock: RowLock) {
+        let Plan { row, turn, .. } = self.plans[plan];
+        self.plans[plan].lock = lock;
+        self.plans[plan].step_begun_at = self.now;
         let entry = self.row_locks.entry_mut(row).expect("the plan has the row");
         entry.wait(lock);
-        let (mut before, mut at) = (NONE, entry.first_waiter);
-        while at != NONE && self.plans[at as usize].turn < turn {
-            (before, at) = (at, self.plans[at as usize].next);
+        let (mut before, mut at) = (PlanId::NONE, entry.first_waiter);
+        while !at.is_none() && self.plans[at].turn < turn {
+            (before, at) = (at, self.plans[at].next);
         }
-        self.plans[plan as usize].next = at;
-        if at == NONE {
+        self.plans[plan].next = at;
+        if at.is_none() {
             entry.last_waiter = plan;
         }
-        if before == NONE {
+        if before.is_none() {
             entry.first_waiter = plan;
         } else {
-            self.plans[before as usize].next = plan;
+            self.plans[before].next = plan;
         }
         // If it is to share the row again, updates of parity behind it continue to wait for it.
-        while at != NONE && lock == RowLock::SharedWrite {
-            let waiting = &mut self.plans[at as usize];
+        while !at.is_none() && lock == RowLock::SharedWrite {
+            let waiting = &mut self.plans[at];
             waiting.ahead += u32::from(waiting.lock == RowLock::SharedParity);
             at = waiting.next;
         }
@@ -85,20 +85,20 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Queues `plan` after the plans that wait for its row.
-    pub fn wait(&mut self, plan: u32) {
-        let Plan { row, lock, .. } = self.plans[plan as usize];
+    pub fn wait(&mut self, plan: PlanId) {
+        let Plan { row, lock, .. } = self.plans[plan];
         let ahead = if lock == RowLock::SharedParity { self.writes_of(row) } else { 0 };
-        let slot = &mut self.plans[plan as usize];
-        slot.next = NONE;
+        let slot = &mut self.plans[plan];
+        slot.next = PlanId::NONE;
         slot.ahead = ahead;
         slot.step_begun_at = self.now;
         let entry = self.row_locks.entry_mut(row).expect("a row that cannot be taken is in use");
         entry.wait(lock);
         let last = std::mem::replace(&mut entry.last_waiter, plan);
-        if last == NONE {
+        if last.is_none() {
             entry.first_waiter = plan;
         } else {
-            self.plans[last as usize].next = plan;
+            self.plans[last].next = plan;
         }
     }
 
@@ -106,8 +106,8 @@ impl<M: Memory> Executor<M> {
     fn writes_of(&mut self, row: u64) -> u32 {
         let Some(entry) = self.row_locks.entry_mut(row) else { return 0 };
         let (mut writes, mut at) = (entry.writes(), entry.first_waiter);
-        while at != NONE {
-            let waiting = &self.plans[at as usize];
+        while !at.is_none() {
+            let waiting = &self.plans[at];
             writes += u32::from(waiting.lock == RowLock::SharedWrite);
             at = waiting.next;
         }
@@ -115,9 +115,9 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Releases the plan's row lock, and wakes the plans that wait for it.
-    pub fn release(&mut self, plan: u32) {
-        let Plan { row, turn, .. } = self.plans[plan as usize];
-        let lock = std::mem::take(&mut self.plans[plan as usize].lock);
+    pub fn release(&mut self, plan: PlanId) {
+        let Plan { row, turn, .. } = self.plans[plan];
+        let lock = std::mem::take(&mut self.plans[plan].lock);
         if lock != RowLock::None {
             self.unlock(row, turn, lock);
         }
@@ -127,31 +127,31 @@ impl<M: Memory> Executor<M> {
     fn unlock(&mut self, row: u64, turn: u64, lock: RowLock) {
         let forgets = self.has_bug(Bug::WaiterForgotten);
         let Some(entry) = self.row_locks.give_back(row, lock) else { return };
-        let mut at = if lock == RowLock::SharedWrite { entry.first_waiter } else { NONE };
-        while at != NONE {
-            let waiting = &mut self.plans[at as usize];
+        let mut at = if lock == RowLock::SharedWrite { entry.first_waiter } else { PlanId::NONE };
+        while !at.is_none() {
+            let waiting = &mut self.plans[at];
             waiting.ahead -= u32::from(waiting.lock == RowLock::SharedParity && waiting.turn > turn);
             at = waiting.next;
         }
         // The first waiting plan continues, and those behind it that may share the row with it. Writes pass an update of parity
         // that waits for earlier writes.
-        let (mut before, mut next) = (NONE, entry.first_waiter);
+        let (mut before, mut next) = (PlanId::NONE, entry.first_waiter);
         let mut waits = RowWaits::default();
-        while next != NONE {
+        while !next.is_none() {
             let at = next;
-            let waiting = &mut self.plans[at as usize];
+            let waiting = &mut self.plans[at];
             next = waiting.next;
             let waiting_lock = waiting.lock;
             if entry.admits(waiting_lock, waiting.ahead) {
                 entry.grant(waiting_lock);
-                waiting.next = NONE;
+                waiting.next = PlanId::NONE;
                 waits.locks += 1;
                 waits.wait_ns += self.now - waiting.step_begun_at;
                 self.woken.push_back(at);
-                if before == NONE {
+                if before.is_none() {
                     entry.first_waiter = next;
                 } else {
-                    self.plans[before as usize].next = next;
+                    self.plans[before].next = next;
                 }
                 continue;
             }
@@ -160,29 +160,29 @@ impl<M: Memory> Executor<M> {
                 break;
             }
         }
-        if next == NONE {
+        if next.is_none() {
             entry.last_waiter = before;
         }
         if forgets {
-            (entry.first_waiter, entry.last_waiter) = (NONE, NONE);
+            (entry.first_waiter, entry.last_waiter) = (PlanId::NONE, PlanId::NONE);
         }
         self.row_locks.waits.add(waits);
     }
 
     /// Makes `plan`, which updates parity beside writes, wait until it has the row alone, in front of all others.
-    fn upgrade<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
-        let row = self.plans[plan as usize].row;
-        self.plans[plan as usize].lock = RowLock::Exclusive;
-        self.plans[plan as usize].step_begun_at = self.now;
+    fn upgrade<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
+        let row = self.plans[plan].row;
+        self.plans[plan].lock = RowLock::Exclusive;
+        self.plans[plan].step_begun_at = self.now;
         match self.row_locks.upgrade(row, plan) {
-            Some(first) => self.plans[plan as usize].next = first,
+            Some(first) => self.plans[plan].next = first,
             None => self.begin(plan, placement, driver),
         }
     }
 
     /// Builds the plan's steps and starts the first.
-    pub fn begin<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
-        let slot = &mut self.plans[plan as usize];
+    pub fn begin<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
+        let slot = &mut self.plans[plan];
         if slot.begun_at == NEVER {
             slot.begun_at = self.now;
         } else {
@@ -191,7 +191,7 @@ impl<M: Memory> Executor<M> {
         if slot.lock == RowLock::SharedWrite && self.overtakes(plan) {
             return self.lock_again(plan, RowLock::SharedWrite);
         }
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.clear_steps();
         if self.reads.is_active {
             slot.path.race = Race::None;
@@ -200,24 +200,24 @@ impl<M: Memory> Executor<M> {
         }
         let built = match placement.build(plan, self, driver) {
             Ok(Built::Ready) => true,
-            Ok(Built::Needs(_)) if self.plans[plan as usize].lock == RowLock::SharedParity => {
+            Ok(Built::Needs(_)) if self.plans[plan].lock == RowLock::SharedParity => {
                 return self.upgrade(plan, placement, driver);
             }
-            Ok(Built::Needs(lock)) if self.plans[plan as usize].lock == RowLock::SharedWrite => {
+            Ok(Built::Needs(lock)) if self.plans[plan].lock == RowLock::SharedWrite => {
                 return self.lock_again(plan, lock);
             }
             Ok(Built::Needs(lock)) => {
                 self.release(plan);
-                self.plans[plan as usize].step_begun_at = self.now;
+                self.plans[plan].step_begun_at = self.now;
                 return self.acquire(plan, lock, placement, driver);
             }
             Err(TooManyLost) => false,
         };
         if D::OBSERVES {
-            let base = (plan * self.stride) as usize;
+            let base = self.first_operation(plan) as usize;
             let slots = &self.slots[base..base + self.stride as usize];
-            let is_stripe = placement.is_stripe(self.plans[plan as usize].purpose);
-            driver.planned(&PlanView::new(plan, &self.plans[plan as usize], slots, is_stripe));
+            let is_stripe = placement.is_stripe(self.plans[plan].purpose);
+            driver.planned(&PlanView::new(plan, &self.plans[plan], slots, is_stripe));
         }
         if built {
             self.run(plan, placement, driver);
@@ -227,9 +227,9 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Runs `plan` from its current step until it must wait.
-    pub fn run<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+    pub fn run<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
         loop {
-            let slot = &mut self.plans[plan as usize];
+            let slot = &mut self.plans[plan];
             slot.step_begun_at = self.now;
             match slot.step() {
                 None => return self.finish(plan, placement, driver),
@@ -249,7 +249,7 @@ impl<M: Memory> Executor<M> {
                         return;
                     }
                     placement.combine(plan, self);
-                    if std::mem::take(&mut self.plans[plan as usize].build_again) {
+                    if std::mem::take(&mut self.plans[plan].build_again) {
                         return self.begin(plan, placement, driver);
                     }
                 }
@@ -261,26 +261,26 @@ impl<M: Memory> Executor<M> {
     /// Puts the operations of a step into the queues of their members.
     pub(crate) fn enqueue<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         first: u16,
         count: u16,
         placement: &mut P,
         driver: &mut D,
     ) {
-        let base = plan * self.stride + u32::from(first);
-        let request = self.plans[plan as usize].request;
+        let base = self.first_operation(plan) + u32::from(first);
+        let request = self.plans[plan].request;
         for id in base..base + u32::from(count) {
             let operation = self.slots[id as usize].operation;
             if self.any_failed
                 && self.failed[operation.member as usize]
                 && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleMemberRead))
                 // Superblocks are written to a joining member before it is in the array.
-                && self.plans[plan as usize].purpose != Purpose::WriteSuperblocks
+                && self.plans[plan].purpose != Purpose::WriteSuperblocks
             {
                 // The member failed after the steps were built: only writes reach this point.
-                self.plans[plan as usize].outstanding -= 1;
-                self.plans[plan as usize].trouble = true;
-                if self.plans[plan as usize].lock == RowLock::SharedWrite {
+                self.plans[plan].outstanding -= 1;
+                self.plans[plan].trouble = true;
+                if self.plans[plan].lock == RowLock::SharedWrite {
                     placement.page_written(id, false, self);
                 }
                 continue;
@@ -299,22 +299,27 @@ impl<M: Memory> Executor<M> {
             }
             self.queues.push(operation.member, is_read, id, &mut self.slots);
         }
-        if self.plans[plan as usize].outstanding == 0 {
+        if self.plans[plan].outstanding == 0 {
             self.recover(plan, false, placement, driver);
         }
     }
 
     /// The current step is complete: acknowledges if this step is the mark, and advances.
     #[inline]
-    pub fn step_over<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
-        let slot = &self.plans[plan as usize];
+    pub fn step_over<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: PlanId,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let slot = &self.plans[plan];
         if slot.current == slot.ack_after || self.has_bug(Bug::FlushWithoutQ) && slot.current > slot.ack_after
         {
             let goes_on = !slot.is_at_last_step() && slot.current == slot.ack_after;
             placement.marked(plan, self);
             self.acknowledge_plan(plan, goes_on, placement, driver);
         }
-        self.plans[plan as usize].current += 1;
+        self.plans[plan].current += 1;
     }
 
     /// Completes an operation.
@@ -327,7 +332,7 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) {
-        let plan = id / self.stride;
+        let plan = self.plan_of(id);
         let slot = self.slots[id as usize];
         let operation = slot.operation;
         let is_read = operation.kind == OperationKind::Read;
@@ -335,7 +340,7 @@ impl<M: Memory> Executor<M> {
         let outcome = placement.verified(id, outcome, self);
         if outcome != answered {
             // A read that a write may have overtaken is repeated before the member is blamed for the mismatch.
-            let is_doubt = placement.may_doubt() && self.plans[plan as usize].may_doubt();
+            let is_doubt = placement.may_doubt() && self.plans[plan].may_doubt();
             if !is_doubt && placement.charges(id, self) && !self.has_bug(Bug::MismatchNotCharged) {
                 let its_neighbour = (operation.member + 1) % self.members.count as u16;
                 let is_wrong = self.has_bug(Bug::VictimCharged);
@@ -361,20 +366,20 @@ impl<M: Memory> Executor<M> {
             || (is_stale && self.has_bug(Bug::StaleMemberRead));
         let is_good = outcome == Outcome::Done || is_ignored;
         if self.reads.is_active {
-            let path = &mut self.plans[plan as usize].path;
+            let path = &mut self.plans[plan].path;
             if path.race > Race::Armed {
                 return self.racer_over(id, is_good, outcome, timing, placement, driver);
             }
             path.returned |= u64::from(is_good) << operation.column;
         }
-        if !is_read && self.plans[plan as usize].lock == RowLock::SharedWrite {
+        if !is_read && self.plans[plan].lock == RowLock::SharedWrite {
             placement.page_written(id, is_good, self);
         }
         if !is_good {
             self.trouble(plan, id, outcome, placement, driver);
         }
         let last = self.last_operation(id, timing);
-        let plan_slot = &mut self.plans[plan as usize];
+        let plan_slot = &mut self.plans[plan];
         plan_slot.outstanding -= 1;
         if plan_slot.outstanding > 0 {
             return;
@@ -410,15 +415,15 @@ impl<M: Memory> Executor<M> {
     /// Completes a parity computation.
     pub fn computation_over<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         placement: &mut P,
         driver: &mut D,
     ) {
-        if self.reads.is_active && self.plans[plan as usize].path.race > Race::Armed {
+        if self.reads.is_active && self.plans[plan].path.race > Race::Armed {
             return self.second_computed(plan, placement, driver);
         }
         placement.combine(plan, self);
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.parity_ns += self.now - slot.step_begun_at;
         if std::mem::take(&mut slot.build_again) {
             slot.step_begun_at = self.now;
@@ -432,14 +437,14 @@ impl<M: Memory> Executor<M> {
     /// be written is failed.
     pub fn trouble<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         id: u32,
         outcome: Outcome,
         placement: &mut P,
         driver: &mut D,
     ) {
         let operation = self.slots[id as usize].operation;
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.trouble = true;
         let is_read = operation.kind == OperationKind::Read;
         match outcome {
@@ -450,7 +455,7 @@ impl<M: Memory> Executor<M> {
             }
             Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.column,
             Outcome::MediumError if placement.tolerates_write_error(plan, operation.member, self) => {
-                self.plans[plan as usize].gave_up = true;
+                self.plans[plan].gave_up = true;
             }
             Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
                 if !self.failed[operation.member as usize] {
@@ -465,16 +470,16 @@ impl<M: Memory> Executor<M> {
     /// degraded, which its parity must tolerate.
     pub(crate) fn recover<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         was_reading: bool,
         placement: &mut P,
         driver: &mut D,
     ) {
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.trouble = false;
         slot.step_begun_at = self.now;
         if was_reading {
-            self.plans[plan as usize].outstanding = 0;
+            self.plans[plan].outstanding = 0;
             return self.begin(plan, placement, driver);
         }
         match placement.step_failed(plan, self) {
@@ -509,17 +514,17 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Frees the plan's buffers and row lock, and returns the plan to the arena.
-    fn finish<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
+    fn finish<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
         if !placement.finished(plan, self, driver) {
             return;
         }
-        if self.plans[plan as usize].first_request != NONE {
+        if self.plans[plan].first_request != NONE {
             // A flush that arrived after the hosts of this plan were acknowledged, or an update with nothing left to do.
             self.acknowledge_plan(plan, false, placement, driver);
         }
         self.release(plan);
         self.return_buffers(plan);
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.is_under_way = false;
         slot.next = self.free_plan;
         self.free_plan = plan;
@@ -527,8 +532,13 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Ends a plan whose row has lost more than its code tolerates.
-    pub fn fail_plan<P: Placement<M>, D: Driver<M>>(&mut self, plan: u32, placement: &mut P, driver: &mut D) {
-        let slot = &mut self.plans[plan as usize];
+    pub fn fail_plan<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        plan: PlanId,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let slot = &mut self.plans[plan];
         slot.gave_up = true;
         if slot.purpose == Purpose::Merge {
             // Some of the writes may need no old content.
@@ -549,7 +559,7 @@ impl<M: Memory> Executor<M> {
         if !M::CARRIES_DATA {
             return 0;
         }
-        let (plan, nth) = (id / self.stride, id % self.stride);
+        let (plan, nth) = (self.plan_of(id), id % self.stride);
         if let Some(page) = placement.own_buffer(plan, nth) {
             return page;
         }

@@ -2,7 +2,7 @@
 
 use stripewise_core::driver::{Acknowledgement, Driver};
 use stripewise_core::geometry::RowPiece;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Attachment, Path, PreReadTimes, Purpose, Step, Trust};
@@ -15,10 +15,10 @@ use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
     /// Takes a plan from the arena; there must be one.
-    pub fn take_plan(&mut self, row: u64, purpose: Purpose) -> u32 {
+    pub fn take_plan(&mut self, row: u64, purpose: Purpose) -> PlanId {
         let id = self.free_plan;
         let place = self.geometry.place(row);
-        let plan = &mut self.plans[id as usize];
+        let plan = &mut self.plans[id];
         self.free_plan = plan.next;
         plan.row = row;
         plan.place = place;
@@ -59,7 +59,7 @@ impl<M: Memory> Executor<M> {
         plan.clear_steps();
         plan.first_request = NONE;
         plan.request = 0;
-        plan.next = NONE;
+        plan.next = PlanId::NONE;
         plan.begun_at = NEVER;
         plan.rewait_ns = 0;
         plan.pre_read = PreReadTimes::default();
@@ -70,9 +70,9 @@ impl<M: Memory> Executor<M> {
 
     /// Lets request `id` wait for `plan`: with the plan's own attachment if it is the first, else with one of those for merged
     /// requests, of which one must be free.
-    pub fn attach(&mut self, plan: u32, id: u32) {
-        let first = self.plans[plan as usize].first_request;
-        let mut node = plan;
+    pub fn attach(&mut self, plan: PlanId, id: u32) {
+        let first = self.plans[plan].first_request;
+        let mut node = plan.number();
         if first != NONE {
             node = self.free_attachment;
             self.free_attachment = self.attachments[node as usize].next;
@@ -80,7 +80,7 @@ impl<M: Memory> Executor<M> {
         self.attachments[node as usize] = Attachment { request: id, next: first };
         let request = &mut self.requests[id as usize];
         request.remaining += 1;
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.first_request = node;
         // A flush also waits for plans that began without it.
         if first == NONE && slot.begun_at == NEVER {
@@ -102,10 +102,10 @@ impl<M: Memory> Executor<M> {
 
     /// Lets the flush `id` wait for every plan for which `is_meant` returns true. Returns false if attachments are lacking;
     /// then the flush waits for no plan more than before.
-    pub fn wait_for_all(&mut self, id: u32, is_meant: impl Fn(&Self, u32) -> bool) -> bool {
-        let plans = 0..self.plans.len() as u32;
-        let is_new = |array: &Self, plan: u32| is_meant(array, plan) && !array.is_attached(plan, id);
-        let is_shared = |&plan: &u32| self.plans[plan as usize].first_request != NONE && is_new(self, plan);
+    pub fn wait_for_all(&mut self, id: u32, is_meant: impl Fn(&Self, PlanId) -> bool) -> bool {
+        let plans = self.plans.ids();
+        let is_new = |array: &Self, plan: PlanId| is_meant(array, plan) && !array.is_attached(plan, id);
+        let is_shared = |&plan: &PlanId| self.plans[plan].first_request != NONE && is_new(self, plan);
         if !self.has_attachments(plans.clone().filter(is_shared).count()) {
             return false;
         }
@@ -118,8 +118,8 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Whether request `id` waits for `plan`.
-    pub fn is_attached(&self, plan: u32, id: u32) -> bool {
-        let mut node = self.plans[plan as usize].first_request;
+    pub fn is_attached(&self, plan: PlanId, id: u32) -> bool {
+        let mut node = self.plans[plan].first_request;
         while node != NONE && self.attachments[node as usize].request != id {
             node = self.attachments[node as usize].next;
         }
@@ -186,7 +186,7 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) -> bool {
-        if self.free_plan == NONE {
+        if !self.has_free_plan() {
             return false;
         }
         self.requests[id as usize].flushed = true;
@@ -203,8 +203,8 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Builds a step that flushes the members for which `is_meant` returns true.
-    pub fn build_flush_of(&mut self, plan: u32, is_meant: impl Fn(u16) -> bool) {
-        let base = (plan * self.stride) as usize;
+    pub fn build_flush_of(&mut self, plan: PlanId, is_meant: impl Fn(u16) -> bool) {
+        let base = self.first_operation(plan) as usize;
         let mut count = 0u16;
         for member in 0..self.members.count as u16 {
             if !self.failed[member as usize] && is_meant(member) {
@@ -219,7 +219,7 @@ impl<M: Memory> Executor<M> {
                 count += 1;
             }
         }
-        let slot = &mut self.plans[plan as usize];
+        let slot = &mut self.plans[plan];
         slot.operations = count;
         slot.push_step(Step::Operations { first: 0, count });
         slot.acknowledge_here();

@@ -11,7 +11,7 @@ use stripewise_array::format::FailReason;
 use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, Admission, Array, Controller, Driver, HostRequest, Members, Memory, Operation,
-    OperationId, OperationKind, Outcome, PlanView, Scheme, SchemeError, SubmitError, Timing,
+    OperationId, OperationKind, Outcome, PlanId, PlanView, Scheme, SchemeError, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
@@ -192,7 +192,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         self.flash.start(self.now, u32::from(operation.member), id, op(operation), &mut self.agenda);
     }
 
-    fn compute(&mut self, plan: u32, pages: u32) -> bool {
+    fn compute(&mut self, plan: PlanId, pages: u32) -> bool {
         if pages == 0 || self.xor_ns + self.combine_ns == 0 {
             return true;
         }
@@ -201,7 +201,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
             self.engine_busy = self.engine_busy.max(at) + self.combine_ns * u64::from(pages);
             at = self.engine_busy;
         }
-        self.agenda.schedule(at + self.xor_ns, COMPUTED | plan);
+        self.agenda.schedule(at + self.xor_ns, COMPUTED | plan.number());
         false
     }
 
@@ -457,7 +457,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
             self.world.flash.handle(now, event, &mut self.world.agenda, &mut self.done);
             self.report_done();
         } else if event < TIMER {
-            self.array.computed(now, event - COMPUTED, &mut self.world);
+            self.array.computed(now, PlanId::new(event - COMPUTED), &mut self.world);
         } else if event < LATE {
             self.array.timer(now, &mut self.world);
         } else if let Some(at) = self.late.iter().position(|done| done.token == event - LATE) {

@@ -236,7 +236,7 @@ impl Host<NoMemory> for Watched<'_> {
     }
 
     fn planned(&mut self, plan: &PlanView<'_>) {
-        let id = plan.id as usize;
+        let id = plan.id.number() as usize;
         if self.plans.len() <= id {
             self.plans.resize(id + 1, Vec::new());
         }
@@ -331,19 +331,20 @@ fn attribute(simulation: &mut Recorded<'_>) {
     let fresh = std::mem::take(&mut simulation.world.flash.media_mut().fresh);
     for &id in &fresh {
         let plan = simulation.array.plan_of(id);
+        let nth = plan.number() as usize;
         let host = &mut simulation.world.host;
-        if host.plans.len() <= plan as usize {
-            host.plans.resize(plan as usize + 1, Vec::new());
+        if host.plans.len() <= nth {
+            host.plans.resize(nth + 1, Vec::new());
         }
         // Requests that were acknowledged meanwhile no longer belong to the plan.
         for tag in simulation.array.hosts_of(plan) {
             if let Some(place) = host.place(tag)
-                && !host.plans[plan as usize].contains(&place)
+                && !host.plans[nth].contains(&place)
             {
-                host.plans[plan as usize].push(place);
+                host.plans[nth].push(place);
             }
         }
-        let requests = host.plans[plan as usize].clone();
+        let requests = host.plans[nth].clone();
         let queued_ns = simulation.array.queued_at(id);
         let recorder = simulation.world.flash.media_mut();
         if let Some(place) = recorder.place(id) {

@@ -4,6 +4,7 @@ use stripewise_base::Nanos;
 use stripewise_core::coordination::Ahead;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::FailReason;
+use stripewise_core::ids::PlanId;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
@@ -38,7 +39,7 @@ impl<M: Memory> Controller<M> for Array<M> {
     }
 
     #[inline]
-    fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D) {
+    fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: PlanId, driver: &mut D) {
         Self::computed(self, now, plan, driver);
     }
 

@@ -43,10 +43,10 @@ impl<M: Memory> Array<M> {
     /// Whether content of `row` is being destaged from the write cache to the members.
     pub fn is_destaging(&self, row: u64) -> bool {
         let is_out = |cache: &Cache| cache.store.columns(row, |chunk| chunk.stage != Stage::Kept) != 0;
-        let mut plans = 0..self.exec.plans.len() as u32;
+        let mut plans = self.exec.plans.ids();
         self.as_in_place().and_then(|placement| placement.cache.as_ref()).is_some_and(is_out)
             || plans.any(|plan| {
-                self.exec.plans[plan as usize].row == row
+                self.exec.plans[plan].row == row
                     && self.as_in_place().is_some_and(|placement| placement.is_destage(plan, &self.exec))
             })
     }

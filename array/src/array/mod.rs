@@ -27,7 +27,7 @@ use stripewise_core::custom::Policies;
 use stripewise_core::dispatch::{Discipline, QueueOrder};
 use stripewise_core::driver::Driver;
 use stripewise_core::format::FailReason;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
 use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, FreePages, PlacementPolicy, SegmentVictim};
@@ -125,11 +125,12 @@ impl<M: Memory> Array<M> {
         let roster = metadata.map(|layout| {
             let unnamed = Identity::unnamed(members.count);
             let superblock = superblock_in_place(scheme, &members, &geometry, &layout, &unnamed);
-            Roster::new(superblock, plans + crate::in_place::journal::PLANS - 1)
+            Roster::new(superblock, PlanId::new(plans + crate::in_place::journal::PLANS - 1))
         });
         let intent = metadata.filter(|_| !scheme.has_redo_journal());
-        let intent = intent.map(|layout| Intent::new(layout, geometry.groups, plans));
-        let journal = layout.map(|layout| Journal::new(layout, geometry.groups, plans, M::CARRIES_DATA));
+        let intent = intent.map(|layout| Intent::new(layout, geometry.groups, PlanId::new(plans)));
+        let journal =
+            layout.map(|layout| Journal::new(layout, geometry.groups, PlanId::new(plans), M::CARRIES_DATA));
         let gather = (scheme.placement.first_writes == FirstWrites::Gather).then(|| Gather::new(&geometry));
         let cache = Cache::new(&scheme.cache, &geometry, members.page_bytes);
         let is_elastic = scheme.placement.policy == PlacementPolicy::Elastic;
@@ -276,20 +277,20 @@ impl<M: Memory> Array<M> {
     }
 
     /// The plan of operation `id`, which is in progress.
-    pub fn plan_of(&self, id: OperationId) -> u32 {
+    pub fn plan_of(&self, id: OperationId) -> PlanId {
         self.exec.plan_of(id)
     }
 
     /// Tags of the host requests that wait for `plan`, which is in progress; none once they are acknowledged.
-    pub fn hosts_of(&self, plan: u32) -> impl Iterator<Item = u64> + '_ {
+    pub fn hosts_of(&self, plan: PlanId) -> impl Iterator<Item = u64> + '_ {
         let attachment = |node: u32| (node != NONE).then(|| self.exec.attachments[node as usize]);
-        let first = attachment(self.exec.plans[plan as usize].first_request);
+        let first = attachment(self.exec.plans[plan].first_request);
         let all = std::iter::successors(first, move |one| attachment(one.next));
         all.map(|attachment| self.exec.requests[attachment.request as usize].host.tag)
     }
 
     /// The parity computation of `plan` ended at time `now`.
-    pub fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: u32, driver: &mut D) {
+    pub fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: PlanId, driver: &mut D) {
         each!(mut self, placement => self.exec.computed(now, plan, placement, driver));
     }
 

@@ -7,7 +7,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::{Put, Writer};
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Plan;
 use stripewise_exec::Executor;
@@ -17,9 +17,9 @@ use crate::in_place::InPlace;
 impl InPlace {
     /// Marks `plan`, which has or waits for its row lock, as ending in the cache. Reserves room for the data that it writes
     /// and for its parity, beyond the room already reserved for it.
-    pub(crate) fn absorbs<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn absorbs<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let parity = exec.geometry.parity_columns();
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         let more = (slot.wanted | parity) & !slot.reserved;
         let row = slot.row;
         slot.absorbs = true;
@@ -30,8 +30,8 @@ impl InPlace {
     }
 
     /// Takes the cached content of the plan's row as old content, where parity covers it. Returns these columns.
-    pub(crate) fn take_covered<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> u64 {
-        let row = exec.plans[plan as usize].row;
+    pub(crate) fn take_covered<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> u64 {
+        let row = exec.plans[plan].row;
         let Some(cache) = &self.cache else { return 0 };
         let mut covered = cache.covered(row);
         if exec.has_bug(Bug::CachedParityIgnored) {
@@ -51,12 +51,12 @@ impl InPlace {
     }
 
     /// Moves the plan's data and the parity of its row into the cache.
-    pub(crate) fn absorb<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, wanted, .. } = exec.plans[plan as usize];
+    pub(crate) fn absorb<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, wanted, .. } = exec.plans[plan];
         let failed = exec.columns_on_failed(plan);
         let parity = exec.geometry.parity_columns();
         self.unreserve(plan, exec);
-        let first = exec.plans[plan as usize].first_request;
+        let first = exec.plans[plan].first_request;
         let writer = if first == NONE {
             Writer { id: NONE, arrival: exec.now, is_sequential: false }
         } else {
@@ -87,8 +87,8 @@ impl InPlace {
     }
 
     /// Releases the room that the plan reserved, if any.
-    pub(crate) fn unreserve<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let slot = &mut exec.plans[plan as usize];
+    pub(crate) fn unreserve<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let slot = &mut exec.plans[plan];
         let (row, reserved) = (slot.row, std::mem::take(&mut slot.reserved));
         if reserved == 0 {
             return;

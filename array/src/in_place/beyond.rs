@@ -2,6 +2,7 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
@@ -35,13 +36,13 @@ impl InPlace {
         }
         // No record is freed until members return, so a full journal stays full.
         let is_full = self.journal.as_ref().is_some_and(|journal| journal.is_full);
-        let is_beyond = |plan: u32| {
-            let Plan { purpose, covers, .. } = exec.plans[plan as usize];
+        let is_beyond = |plan: PlanId| {
+            let Plan { purpose, covers, .. } = exec.plans[plan];
             purpose != Purpose::Flush && (is_full && covers == 0 || self.is_in_beyond(plan, exec))
         };
         let journal = self.journal.iter().flat_map(|journal| journal.waiting.iter());
         let intent = self.intent.iter().flat_map(|intent| intent.waiting.iter());
-        let beyond: Vec<u32> = journal.chain(intent).copied().filter(|&plan| is_beyond(plan)).collect();
+        let beyond: Vec<PlanId> = journal.chain(intent).copied().filter(|&plan| is_beyond(plan)).collect();
         if let Some(journal) = &mut self.journal {
             journal.waiting.retain(|plan| !beyond.contains(plan));
         }
@@ -49,7 +50,7 @@ impl InPlace {
             intent.waiting.retain(|plan| !beyond.contains(plan));
         }
         for &plan in &beyond {
-            let slot = &mut exec.plans[plan as usize];
+            let slot = &mut exec.plans[plan];
             slot.rewait_ns += exec.now - slot.step_begun_at;
             if !exec.has_bug(Bug::FailedWriteDeferred) {
                 self.stop_deferring(plan, exec);

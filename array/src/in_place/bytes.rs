@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::Put;
 use stripewise_core::geometry::COLUMNS_MAX;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::request::SECTOR_BYTES;
@@ -21,7 +21,7 @@ impl InPlace {
     #[inline]
     pub(crate) fn load_sectors<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         column: u32,
         id: u32,
         sectors: u64,
@@ -32,16 +32,16 @@ impl InPlace {
             return;
         }
         let page = exec.buffer(plan, column, Version::New);
-        let array_page = self.array_page(exec.plans[plan as usize].row, column, exec);
+        let array_page = self.array_page(exec.plans[plan].row, column, exec);
         exec.load_host(page, array_page, id, sectors);
     }
 
     /// Copies the content that the read `plan` has for request `id` into the host's payload.
-    pub(crate) fn store_row<M: Memory>(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
+    pub(crate) fn store_row<M: Memory>(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
         if !M::CARRIES_DATA {
             return;
         }
-        let slot = &exec.plans[plan as usize];
+        let slot = &exec.plans[plan];
         let (row, wanted) = (slot.row, slot.wanted);
         let version = if slot.path.is_second_first { Version::New } else { Version::Old };
         for column in columns(wanted) {
@@ -50,21 +50,21 @@ impl InPlace {
         }
         // The cached content overlays that of the members. The old buffers stay as they are: they may be written back, and
         // parity covers nothing newer.
-        for column in columns(exec.plans[plan as usize].overlaid) {
+        for column in columns(exec.plans[plan].overlaid) {
             let page = exec.buffer(plan, column, Version::New);
-            let cover = exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+            let cover = exec.covers[exec.cover_of(plan, column)];
             exec.store_sectors(page, self.array_page(row, column, exec), id, cover);
         }
     }
 
     /// The bytes of a computing step: merges partially written pages, decodes lost content, computes parity.
-    pub(crate) fn combine<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn combine<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if !M::CARRIES_DATA {
             return;
         }
         exec.fold_deltas(plan);
         self.fill_blank(plan, exec);
-        match exec.plans[plan as usize].purpose {
+        match exec.plans[plan].purpose {
             Purpose::Rebuild | Purpose::Scrub => self.combine_row(plan, exec),
             Purpose::Read => {
                 self.decode(plan, exec);
@@ -72,7 +72,7 @@ impl InPlace {
                 self.overlay_late(plan, exec);
             }
             Purpose::Write | Purpose::Parity | Purpose::Resync => {
-                let reconstructs = exec.plans[plan as usize].decision.routine == Routine::Reconstruct;
+                let reconstructs = exec.plans[plan].decision.routine == Routine::Reconstruct;
                 if reconstructs && !exec.has_bug(Bug::PartOfLostNotDecoded) {
                     self.decode(plan, exec);
                     if !self.verify_decoded(plan, exec) {
@@ -88,9 +88,9 @@ impl InPlace {
 
     /// Decodes the old content of missing columns that the plan needs from the other columns, in the versions that parity
     /// covers.
-    pub(crate) fn decode<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn decode<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let late = self.late_of_read(plan, exec);
-        let slot = &exec.plans[plan as usize];
+        let slot = &exec.plans[plan];
         let (place, missing) = (slot.place, slot.missing);
         let data = exec.geometry.data_columns();
         let wanted = self.decoded(plan, exec);
@@ -127,8 +127,8 @@ impl InPlace {
     }
 
     /// The columns that `plan` decodes: those that it needs and cannot read.
-    pub(crate) fn decoded<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let slot = &exec.plans[plan as usize];
+    pub(crate) fn decoded<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let slot = &exec.plans[plan];
         let needed = match slot.purpose {
             Purpose::Read => slot.wanted & !self.late_of_read(plan, exec),
             Purpose::Rebuild | Purpose::Scrub => slot.wanted,
@@ -138,8 +138,8 @@ impl InPlace {
     }
 
     /// Columns whose parity is deferred while `plan` reads their row.
-    fn late_of_read<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let slot = &exec.plans[plan as usize];
+    fn late_of_read<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let slot = &exec.plans[plan];
         if slot.purpose == Purpose::Read && slot.lock != stripewise_core::row_locks::RowLock::None {
             self.window.dirty(slot.row)
         } else {
@@ -148,8 +148,8 @@ impl InPlace {
     }
 
     /// The buffer of a column's covered content: the content that was read, or that memory kept.
-    fn covered<M: Memory>(&mut self, plan: u32, column: u32, late: u64, exec: &mut Executor<M>) -> PageId {
-        let row = exec.plans[plan as usize].row;
+    fn covered<M: Memory>(&mut self, plan: PlanId, column: u32, late: u64, exec: &mut Executor<M>) -> PageId {
+        let row = exec.plans[plan].row;
         if (late & self.covered_in_memory(row)) >> column & 1 != 0
             && let Some(entry) = self.window.entry(row)
         {
@@ -159,9 +159,9 @@ impl InPlace {
     }
 
     /// Overlays the new content of columns with deferred parity, which is in memory: hosts read this content.
-    fn overlay_late<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let late = self.late_of_read(plan, exec) & exec.plans[plan as usize].wanted;
-        let Some(entry) = self.window.entry(exec.plans[plan as usize].row) else { return };
+    fn overlay_late<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let late = self.late_of_read(plan, exec) & exec.plans[plan].wanted;
+        let Some(entry) = self.window.entry(exec.plans[plan].row) else { return };
         for column in columns(late) {
             let into = exec.buffer(plan, column, Version::Old);
             let new = self.window.page(entry, column, Held::New);
@@ -172,7 +172,7 @@ impl InPlace {
     /// Makes the plan's new content of `column` the page that was put into the write cache.
     pub(crate) fn give_to_cache<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         column: u32,
         put: Put,
         exec: &mut Executor<M>,
@@ -191,7 +191,7 @@ impl InPlace {
     /// Fills, from the content in memory, the sectors of a column with deferred parity that `plan` does not write.
     pub(crate) fn fill_from_late<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         entry: u32,
         column: u32,
         exec: &mut Executor<M>,
@@ -203,8 +203,14 @@ impl InPlace {
     }
 
     /// Fills, from the page `from`, the sectors of a column that `plan` does not write.
-    pub(crate) fn fill<M: Memory>(&mut self, plan: u32, column: u32, from: PageId, exec: &mut Executor<M>) {
-        let cover = exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+    pub(crate) fn fill<M: Memory>(
+        &mut self,
+        plan: PlanId,
+        column: u32,
+        from: PageId,
+        exec: &mut Executor<M>,
+    ) {
+        let cover = exec.covers[exec.cover_of(plan, column)];
         let new = exec.buffer(plan, column, Version::New);
         for sector in columns(exec.whole_page & !cover) {
             exec.memory.copy(new, from, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
@@ -215,7 +221,7 @@ impl InPlace {
     /// content moves too where members do not keep it.
     pub(crate) fn give_to_late<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         entry: u32,
         wanted: u64,
         dirty: u64,
@@ -243,7 +249,7 @@ impl InPlace {
     /// Moves the deferred content of its row to `plan`. Content that the plan writes again replaces the deferred content.
     pub(crate) fn take_from_late<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         entry: u32,
         dirty: u64,
         exec: &mut Executor<M>,
@@ -271,10 +277,10 @@ impl InPlace {
     }
 
     /// Fills sectors that no host wrote with their old content.
-    fn merge_old<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let partial = exec.plans[plan as usize].partial;
+    fn merge_old<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let partial = exec.plans[plan].partial;
         for column in columns(partial) {
-            let cover = exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+            let cover = exec.covers[exec.cover_of(plan, column)];
             let new = exec.buffer(plan, column, Version::New);
             let old = exec.buffer(plan, column, Version::Old);
             if self.is_unread(plan, column, exec) {
@@ -291,8 +297,8 @@ impl InPlace {
     }
 
     /// Computes new parity by the plan's routine.
-    fn make_parity<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        match exec.plans[plan as usize].decision.routine {
+    fn make_parity<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        match exec.plans[plan].decision.routine {
             Routine::Plain => {}
             Routine::Rmw => exec.update_parity_pages(plan),
             Routine::Log => self.make_deltas(plan, exec),
@@ -303,15 +309,15 @@ impl InPlace {
     }
 
     /// Whether `plan` logs an update of a column that was never written and that the plan did not read.
-    fn is_unread<M: Memory>(&self, plan: u32, column: u32, exec: &Executor<M>) -> bool {
-        let Plan { row, decision, .. } = exec.plans[plan as usize];
+    fn is_unread<M: Memory>(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> bool {
+        let Plan { row, decision, .. } = exec.plans[plan];
         let is_unwritten = |log: &ParityLog| log.written(row) >> column & 1 == 0;
         decision.routine == Routine::Log && self.log.as_ref().is_some_and(is_unwritten)
     }
 
     /// The delta of each parity: the changes of the updated columns, added to zeros.
-    fn make_deltas<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { place, wanted, .. } = exec.plans[plan as usize];
+    fn make_deltas<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { place, wanted, .. } = exec.plans[plan];
         let pages = exec.parity_pages(plan);
         let pages = &pages[..exec.geometry.parity() as usize];
         pages.iter().for_each(|&page| exec.memory.zero(page));

@@ -5,6 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::cache::store::Stage;
 use stripewise_core::cache::{Cache, Put, Writer};
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::Plan;
 use stripewise_core::request::RequestKind;
@@ -113,11 +114,11 @@ impl InPlace {
     /// Records the cached content of the pages of the read `plan`, to overlay the content that members return. Content
     /// recorded earlier stays: it may have reached its member since, after this read.
     #[inline]
-    pub(crate) fn note_cached<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn note_cached<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if self.cache.is_none() {
             return;
         }
-        let Plan { row, wanted, .. } = exec.plans[plan as usize];
+        let Plan { row, wanted, .. } = exec.plans[plan];
         let cached = self.cached_columns(row) & wanted;
         if cached == 0 || exec.has_bug(Bug::CacheOverlayForgotten) {
             return;
@@ -127,20 +128,21 @@ impl InPlace {
             let chunk = cache.and_then(|cache| cache.store.find(row, column).map(|id| *cache.store.get(id)));
             let Some(chunk) = chunk else { continue };
             let bit = 1 << column;
-            let before = exec.plans[plan as usize].overlaid & bit != 0;
-            let cover = &mut exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+            let before = exec.plans[plan].overlaid & bit != 0;
+            let cover = exec.cover_of(plan, column);
+            let cover = &mut exec.covers[cover];
             *cover = if before { *cover | chunk.sectors } else { chunk.sectors };
-            exec.plans[plan as usize].overlaid |= bit;
+            exec.plans[plan].overlaid |= bit;
             exec.copy_to_new(plan, column, chunk.page, chunk.sectors);
         }
     }
 
     /// Fails the read `plan`, whose turn has come, for chunks whose acknowledged content is lost, unless the cache has them
     /// whole again. (Before its turn, such content may be in flight from the cache.)
-    pub(crate) fn fail_lost_cached<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn fail_lost_cached<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Some(cache) = self.cache.as_ref().filter(|cache| !cache.lost.is_empty()) else { return };
-        let Plan { row, wanted, overlaid, .. } = exec.plans[plan as usize];
-        let base = plan as usize * exec.geometry.data as usize;
+        let Plan { row, wanted, overlaid, .. } = exec.plans[plan];
+        let base = exec.cover_of(plan, 0);
         let is_whole = |column: u32| {
             overlaid >> column & 1 != 0 && exec.covers[base + column as usize] == exec.whole_page
         };
@@ -184,8 +186,8 @@ impl InPlace {
     }
 
     /// Gives up the plan's reference to carried pages that the cache still has: the cache owns them.
-    pub(crate) fn keep_cached<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, carried, .. } = exec.plans[plan as usize];
+    pub(crate) fn keep_cached<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, carried, .. } = exec.plans[plan];
         if !M::CARRIES_DATA || !self.is_destage(plan, exec) {
             return;
         }
@@ -199,8 +201,8 @@ impl InPlace {
     }
 
     /// Whether `plan` is in progress and destages cached content.
-    pub(crate) fn is_destage<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> bool {
-        let slot = &exec.plans[plan as usize];
+    pub(crate) fn is_destage<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
+        let slot = &exec.plans[plan];
         slot.carried != 0 && slot.is_under_way
     }
 

@@ -9,7 +9,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -84,7 +84,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if !self.window.flushes_deferred || exec.free_plan == NONE {
+        if !self.window.flushes_deferred || !exec.has_free_plan() {
             return false;
         }
         match self.window.oldest() {
@@ -108,7 +108,7 @@ impl InPlace {
             return true;
         }
         while let Some(row) = self.window.oldest() {
-            if exec.free_plan == NONE {
+            if !exec.has_free_plan() {
                 return false;
             }
             self.update_parity(row, id, exec, driver);
@@ -122,8 +122,8 @@ impl InPlace {
     }
 
     /// Whether `plan` is in progress and makes parity cover writes that were acknowledged to hosts.
-    fn owes_parity<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> bool {
-        let slot = &exec.plans[plan as usize];
+    fn owes_parity<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
+        let slot = &exec.plans[plan];
         match slot.purpose {
             Purpose::Parity => slot.lock != RowLock::None,
             Purpose::Write => slot.lock != RowLock::None && slot.current > slot.ack_after && !slot.defers,
@@ -153,8 +153,8 @@ impl InPlace {
     /// Whether the write `plan` may defer its row's parity. Not if a column of the row is lost, because content written to
     /// that column would be stored nowhere; and not if a member has no room to keep the version that is replaced.
     #[inline]
-    pub(crate) fn may_defer<M: Memory>(&self, plan: u32, lost: u64, exec: &Executor<M>) -> bool {
-        let Plan { row, place, purpose, wanted, dirty, .. } = exec.plans[plan as usize];
+    pub(crate) fn may_defer<M: Memory>(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> bool {
+        let Plan { row, place, purpose, wanted, dirty, .. } = exec.plans[plan];
         // Nor if the plan has taken over deferred content: then its steps were built for a loss that is over now.
         if !self.window.is_open()
             || purpose != Purpose::Write
@@ -166,7 +166,7 @@ impl InPlace {
         }
         // A write that goes home to its zone, directly or through the write cache, was acknowledged long ago, and a flush that
         // waits for deferred parity may already have checked its row.
-        let is_cached = exec.plans[plan as usize].carried != 0;
+        let is_cached = exec.plans[plan].carried != 0;
         if self.zones.is_some() && (is_cached || exec.is_attached(plan, exec.internal_id())) {
             return false;
         }
@@ -187,8 +187,8 @@ impl InPlace {
     }
 
     /// Builds the steps of a write that defers its parity: read the old content that memory must keep, then write the data.
-    pub(crate) fn build_deferring<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan as usize];
+    pub(crate) fn build_deferring<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, place, wanted, .. } = exec.plans[plan];
         let entry = self.window.entry(row);
         let dirty = self.window.dirty(row);
         if let Some(entry) = entry {
@@ -199,7 +199,7 @@ impl InPlace {
         if keeps {
             columns(replaced).for_each(|column| self.window.pin(exec.geometry.member(place, column)));
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.pinned = if keeps { replaced } else { 0 };
         slot.defers = true;
         slot.decision = Decision::forced(Routine::Plain, Reason::Late);
@@ -209,60 +209,60 @@ impl InPlace {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
         if partial != 0 {
-            exec.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+            exec.plans[plan].push_step(Step::Compute { pages: 0 });
         }
         if self.writes_ahead() && !exec.has_bug(Bug::JournalSkipped) {
-            exec.plans[plan as usize].push_step(Step::Journal);
+            exec.plans[plan].push_step(Step::Journal);
         }
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
     }
 
     /// Completes partially written chunks with the content that memory has of them.
-    fn merge_late<M: Memory>(&mut self, plan: u32, entry: u32, dirty: u64, exec: &mut Executor<M>) {
-        let merged = exec.plans[plan as usize].partial & dirty;
+    fn merge_late<M: Memory>(&mut self, plan: PlanId, entry: u32, dirty: u64, exec: &mut Executor<M>) {
+        let merged = exec.plans[plan].partial & dirty;
         for column in columns(merged) {
             self.fill_from_late(plan, entry, column, exec);
         }
-        exec.plans[plan as usize].partial &= !dirty;
+        exec.plans[plan].partial &= !dirty;
     }
 
     /// Stops counting the versions that `plan` has kept or has been counted to keep.
-    pub(crate) fn uncount_pins<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { place, pinned, .. } = exec.plans[plan as usize];
+    pub(crate) fn uncount_pins<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { place, pinned, .. } = exec.plans[plan];
         columns(pinned).for_each(|column| self.window.unpin(exec.geometry.member(place, column)));
-        exec.plans[plan as usize].pinned = 0;
+        exec.plans[plan].pinned = 0;
     }
 
     /// Restarts a write that was to defer its parity and may no longer do so; nothing is written yet.
-    pub(crate) fn stop_deferring<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        if exec.plans[plan as usize].defers {
-            exec.plans[plan as usize].defers = false;
+    pub(crate) fn stop_deferring<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        if exec.plans[plan].defers {
+            exec.plans[plan].defers = false;
             self.uncount_pins(plan, exec);
         }
     }
 
     /// `plan` has written its data: its row's parity is deferred from now on.
-    pub(crate) fn leave_late<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, wanted, .. } = exec.plans[plan as usize];
+    pub(crate) fn leave_late<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, wanted, .. } = exec.plans[plan];
         let dirty = self.window.dirty(row);
         let entry = self.window.add(row, wanted);
         self.give_to_late(plan, entry, wanted, dirty, exec);
         if self.window.record(row) == 0 {
-            self.window.set_record(entry, exec.plans[plan as usize].record);
+            self.window.set_record(entry, exec.plans[plan].record);
             if !exec.has_bug(Bug::BeforeImageFreed) {
                 // The record is done when parity covers its content.
-                exec.plans[plan as usize].record = 0;
+                exec.plans[plan].record = 0;
             }
         }
         // Members keep the versions until parity covers the content that replaced them.
-        exec.plans[plan as usize].pinned = 0;
+        exec.plans[plan].pinned = 0;
     }
 
     /// Makes `plan` responsible for covering the deferred content of its row.
     #[inline]
-    pub(crate) fn take_late<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let row = exec.plans[plan as usize].row;
+    pub(crate) fn take_late<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let row = exec.plans[plan].row;
         let Some(entry) = self.window.entry(row) else { return };
         let dirty = self.window.dirty(row);
         // A plan that began beside writes has the content that parity covers of the columns that it took over then.
@@ -271,7 +271,7 @@ impl InPlace {
         self.merge_late(plan, entry, dirty, exec);
         self.take_from_late(plan, entry, dirty, exec);
         let covers = self.window.record(row);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.covers = covers;
         slot.dirty |= dirty;
         slot.kept |= in_memory;
@@ -284,13 +284,13 @@ impl InPlace {
     }
 
     /// Handles a write that was to defer its parity and lost a member while in progress: its data is covered at once.
-    pub(crate) fn cover_at_once<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let before = exec.plans[plan as usize].pinned;
-        let record = std::mem::take(&mut exec.plans[plan as usize].record);
+    pub(crate) fn cover_at_once<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let before = exec.plans[plan].pinned;
+        let record = std::mem::take(&mut exec.plans[plan].record);
         self.take_late(plan, exec);
         self.covers_from(plan, record, exec);
         let keeps = self.window.pins();
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.defers = false;
         slot.dirty |= slot.wanted;
         slot.written = slot.wanted;
@@ -302,8 +302,8 @@ impl InPlace {
     }
 
     /// Makes `plan` cover the content of `record`, if there is one, along with the content deferred before it.
-    fn covers_from<M: Memory>(&mut self, plan: u32, record: u64, exec: &mut Executor<M>) {
-        let covers = &mut exec.plans[plan as usize].covers;
+    fn covers_from<M: Memory>(&mut self, plan: PlanId, record: u64, exec: &mut Executor<M>) {
+        let covers = &mut exec.plans[plan].covers;
         if *covers == 0 {
             *covers = record;
         } else if let Some(journal) = self.journal.as_mut().filter(|_| record != 0) {
@@ -326,7 +326,7 @@ impl InPlace {
         }
         let middle = journal.ring.middle();
         let record = self.window.record(row);
-        let is_due = record != 0 && record <= middle && exec.free_plan != NONE;
+        let is_due = record != 0 && record <= middle && exec.has_free_plan();
         if is_due {
             self.update_parity(row, NONE, exec, driver);
         }
@@ -347,11 +347,11 @@ impl InPlace {
     /// The plan's row has its parity, or never will: members need not keep the content that the parity covered.
     pub(crate) fn release_versions<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { place, pinned, .. } = exec.plans[plan as usize];
+        let Plan { place, pinned, .. } = exec.plans[plan];
         for column in columns(pinned) {
             driver.release(exec.geometry.member(place, column), place.page);
         }
@@ -360,8 +360,8 @@ impl InPlace {
 
     /// The parity of the plan's row does not cover its data any more, and the records of that are about to be freed: the table
     /// of checksums says so from now on, and the next assembly computes the parity again.
-    fn disown_parity<M: Memory>(&mut self, plan: u32, exec: &Executor<M>) {
-        let place = exec.plans[plan as usize].place;
+    fn disown_parity<M: Memory>(&mut self, plan: PlanId, exec: &Executor<M>) {
+        let place = exec.plans[plan].place;
         let Some(journal) = self.journal.as_mut().filter(|_| M::CARRIES_DATA) else { return };
         if exec.has_bug(Bug::StaleParityTrusted) {
             return;
@@ -375,11 +375,11 @@ impl InPlace {
     /// The end of an update: records whether its row's parity is valid from now on.
     pub(crate) fn end_update<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { row, lock, defers, gave_up, carried, dirty, decision, .. } = exec.plans[plan as usize];
+        let Plan { row, lock, defers, gave_up, carried, dirty, decision, .. } = exec.plans[plan];
         self.end_logging(plan, exec);
         if defers && lock != RowLock::SharedWrite {
             return self.leave_late(plan, exec);

@@ -5,7 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::store::Stage;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -56,7 +56,7 @@ impl InPlace {
         driver: &mut D,
     ) -> bool {
         let Some(out) = self.cache.as_ref().and_then(|cache| cache.next_out()) else { return false };
-        let is_last = self.destaging_plans + 1 > (exec.plans.len() as u32 * 3 / 4).max(1);
+        let is_last = self.destaging_plans + 1 > (exec.plans.count() * 3 / 4).max(1);
         if is_last || !self.has_plans_for(RequestKind::Write, exec) {
             return false;
         }
@@ -81,7 +81,7 @@ impl InPlace {
                 partial |= bit;
             }
             if column < exec.geometry.data {
-                let cover = plan as usize * exec.geometry.data as usize + column as usize;
+                let cover = exec.cover_of(plan, column);
                 exec.covers[cover] = chunk.sectors;
             }
             exec.adopt_buffer(plan, column, chunk.page);
@@ -89,7 +89,7 @@ impl InPlace {
         let Some(cache) = &mut self.cache else { return false };
         cache.counts.destages += 1;
         cache.counts.destaged += u64::from((wanted & exec.geometry.data_columns()).count_ones());
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         (slot.wanted, slot.partial, slot.carried) = (wanted, partial, out.columns);
         slot.unit = cache.carry(&out, plan);
         if out.is_covered {
@@ -106,14 +106,14 @@ impl InPlace {
 
     /// Builds the step of a plan that writes a page which parity covers. A page of a lost member need not be written: the
     /// other columns replace it, as far as the row tolerates the loss.
-    pub(crate) fn build_destage<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan as usize];
+    pub(crate) fn build_destage<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, place, wanted, .. } = exec.plans[plan];
         let failed = exec.columns_on_failed(plan);
         let is_parity = wanted & exec.geometry.parity_columns() != 0;
         if wanted & failed == 0 {
             let class = if is_parity { Class::Parity } else { Class::HostWrite };
             exec.push_operations(plan, wanted, OperationKind::Write, |_| class, place);
-            return exec.plans[plan as usize].acknowledge_here();
+            return exec.plans[plan].acknowledge_here();
         }
         if failed.count_ones() > exec.geometry.parity()
             && !is_parity
@@ -121,21 +121,21 @@ impl InPlace {
         {
             cache.lost.extend(columns(wanted).map(|column| (row, column)));
         }
-        exec.plans[plan as usize].wanted &= !failed;
+        exec.plans[plan].wanted &= !failed;
     }
 
     /// The end of a plan: if it destaged cached content, that content is on its members now.
     #[inline]
-    pub(crate) fn destaged<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn destaged<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.free_redirtied(plan, exec);
         let Some(cache) = &mut self.cache else { return };
-        let Plan { row, wanted, carried, unit, .. } = exec.plans[plan as usize];
+        let Plan { row, wanted, carried, unit, .. } = exec.plans[plan];
         if carried != 0 {
             self.destaging_plans -= 1;
             cache.arrived(row, carried, unit, plan);
         }
         if !cache.lost.is_empty() {
-            let base = plan as usize * exec.geometry.data as usize;
+            let base = exec.cover_of(plan, 0);
             for column in columns(wanted & exec.geometry.data_columns())
                 .filter(|&column| exec.covers[base + column as usize] == exec.whole_page)
             {
@@ -145,11 +145,11 @@ impl InPlace {
     }
 
     /// Part of a planted bug: drops content that was written again meanwhile together with the older version.
-    fn free_redirtied<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    fn free_redirtied<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if !exec.has_bug(Bug::RedirtiedPageFreed) {
             return;
         }
-        let Plan { row, carried, .. } = exec.plans[plan as usize];
+        let Plan { row, carried, .. } = exec.plans[plan];
         let Some(cache) = &mut self.cache else { return };
         let newer = cache.store.columns(row, |chunk| chunk.stage == Stage::Kept);
         for column in columns(carried & newer) {
@@ -163,12 +163,12 @@ impl InPlace {
     /// is written, without parity. The remaining content is lost although it was acknowledged.
     pub(crate) fn build_abandoning<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         lost: u64,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<(), TooManyLost> {
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         if slot.lost != 0 && !slot.looked_again {
             // A column that cannot be read now may be read a second time.
             slot.looked_again = true;
@@ -176,7 +176,7 @@ impl InPlace {
             return self.build_update(plan, exec, driver);
         }
         let failed = exec.columns_on_failed(plan);
-        let Plan { row, place, wanted, partial, .. } = exec.plans[plan as usize];
+        let Plan { row, place, wanted, partial, .. } = exec.plans[plan];
         let nowhere = wanted & (failed | partial & lost);
         exec.fail_requests(plan, nowhere, self);
         if let Some(cache) = self.cache.as_mut().filter(|_| nowhere != 0) {
@@ -188,7 +188,7 @@ impl InPlace {
             cache.lost.clear();
         }
         let reason = if exec.geometry.parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.wanted &= !nowhere;
         slot.partial &= !nowhere;
         // These columns have old content for the next write of a part.
@@ -198,10 +198,10 @@ impl InPlace {
         let Plan { wanted, partial, written, .. } = *slot;
         if partial != 0 {
             exec.push_operations(plan, partial, OperationKind::Read, |_| Class::PreRead, place);
-            exec.plans[plan as usize].push_step(Step::Compute { pages: 0 });
+            exec.plans[plan].push_step(Step::Compute { pages: 0 });
         }
         exec.push_operations(plan, wanted & !written, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
         Ok(())
     }
 }

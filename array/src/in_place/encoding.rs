@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::placement::Persistence;
 use stripewise_core::plan::Purpose;
@@ -48,7 +48,7 @@ impl InPlace {
             }
             if kind == RequestKind::Write {
                 // The write may complete the row.
-                if exec.free_plan == NONE {
+                if !exec.has_free_plan() {
                     return Split::WantsPlans;
                 }
                 if !encode.has_place(row)
@@ -141,12 +141,13 @@ impl InPlace {
             if let Some(page) = place.map(|place| std::mem::replace(place, NONE)) {
                 exec.adopt_buffer(plan, column, page);
             }
-            exec.covers[plan as usize * exec.geometry.data as usize + column as usize] = exec.whole_page;
+            let cover = exec.cover_of(plan, column);
+            exec.covers[cover] = exec.whole_page;
         }
         if let Some(encode) = &mut self.encode {
             encode.begin(row);
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.wanted = mask;
         slot.lock = RowLock::Exclusive;
         exec.woken.push_back(plan);
@@ -162,7 +163,7 @@ impl InPlace {
             return false;
         };
         let is_due = encode.is_draining || wait > 0 && exec.now >= since + wait;
-        if is_due && exec.free_plan != NONE {
+        if is_due && exec.has_free_plan() {
             self.encode_row(row, exec);
             return true;
         }
@@ -189,13 +190,13 @@ impl InPlace {
         // The flush also writes rows that are begun while it waits for plans, because it does not distinguish them from its
         // own. It ends nevertheless, because it takes every free plan before any write does.
         while let Some((row, _)) = self.encode.as_ref().and_then(|encode| encode.oldest()) {
-            if exec.free_plan == NONE {
+            if !exec.has_free_plan() {
                 return false;
             }
             self.encode_row(row, exec);
         }
-        let is_first_write = |exec: &Executor<M>, plan: u32| {
-            let plan = &exec.plans[plan as usize];
+        let is_first_write = |exec: &Executor<M>, plan: PlanId| {
+            let plan = &exec.plans[plan];
             plan.is_under_way
                 && plan.purpose == Purpose::Write
                 && plan.lock == RowLock::Exclusive

@@ -5,6 +5,7 @@
 //! stripes stay where they are once formed.
 
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::PageId;
 
 /// A page that waits for a full stripe.
@@ -28,7 +29,7 @@ pub(crate) struct Gather {
     holes: Vec<u32>,
     next_row: u64,
     /// Rows whose first write is in flight, with the plan that writes each.
-    fresh: Vec<(u64, u32)>,
+    fresh: Vec<(u64, PlanId)>,
     pub(crate) waiting: Vec<Waiting>,
     /// The time when the first waiting page arrived.
     pub(crate) since: u64,
@@ -106,12 +107,12 @@ impl Gather {
     }
 
     /// `plan` starts to write `row` for the first time.
-    pub(crate) fn begun(&mut self, row: u64, plan: u32) {
+    pub(crate) fn begun(&mut self, row: u64, plan: PlanId) {
         self.fresh.push((row, plan));
     }
 
     /// The plans that write rows for the first time.
-    pub(crate) fn fresh_plans(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn fresh_plans(&self) -> impl Iterator<Item = PlanId> {
         self.fresh.iter().map(|&(_, plan)| plan)
     }
 

@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Purpose;
 use stripewise_core::request::RequestKind;
@@ -117,14 +117,15 @@ impl InPlace {
             let Some(gather) = &self.gather else { break };
             let buffer = gather.waiting[column as usize].buffer;
             exec.adopt_buffer(plan, column, buffer);
-            exec.covers[plan as usize * exec.geometry.data as usize + column as usize] = exec.whole_page;
+            let cover = exec.cover_of(plan, column);
+            exec.covers[cover] = exec.whole_page;
         }
         if let Some(gather) = &mut self.gather {
             gather.waiting.clear();
             gather.overdue = false;
             gather.begun(row, plan);
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.wanted = u64::MAX >> (64 - count);
         slot.lock = RowLock::Exclusive;
         exec.woken.push_back(plan);
@@ -132,7 +133,7 @@ impl InPlace {
 
     /// Writes out the buffered pages, if there are any and a plan is free.
     pub(crate) fn gather_flush<M: Memory>(&mut self, exec: &mut Executor<M>) {
-        if self.gather.as_ref().is_some_and(|gather| !gather.waiting.is_empty()) && exec.free_plan != NONE {
+        if self.gather.as_ref().is_some_and(|gather| !gather.waiting.is_empty()) && exec.has_free_plan() {
             self.write_gathered(exec);
         }
     }
@@ -164,12 +165,12 @@ impl InPlace {
             return true;
         }
         if !gather.waiting.is_empty() {
-            if exec.free_plan == NONE {
+            if !exec.has_free_plan() {
                 return false;
             }
             self.write_gathered(exec);
         }
-        let is_fresh = |_: &Executor<M>, plan: u32| {
+        let is_fresh = |_: &Executor<M>, plan: PlanId| {
             self.gather.as_ref().is_some_and(|gather| gather.fresh_plans().any(|fresh| fresh == plan))
         };
         if !exec.wait_for_all(id, is_fresh) {

@@ -4,6 +4,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Uuid;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_core::plan::{Plan, Purpose};
@@ -39,17 +40,17 @@ impl InPlace {
     }
 
     /// The group of the plan's row, and its page of the data.
-    fn region_of<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> (u32, u32) {
-        let place = exec.plans[plan as usize].place;
+    fn region_of<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> (u32, u32) {
+        let place = exec.plans[plan].place;
         (exec.geometry.position_of(place.base.into()).0, place.page - exec.geometry.first_page)
     }
 
     /// Whether `plan`, which is about to change a row or to flush, must wait for the bitmap; if so, queues it.
-    pub(crate) fn await_intent<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+    pub(crate) fn await_intent<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let (group, page) = self.region_of(plan, exec);
         let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
         let missing = self.missing_to_tell(told, exec);
-        let Plan { purpose, record, .. } = exec.plans[plan as usize];
+        let Plan { purpose, record, .. } = exec.plans[plan];
         // Nothing is written to a group beyond parity, also where the region is marked: see `fails_beyond`.
         let must_fail = purpose != Purpose::Flush
             && exec.any_failed
@@ -59,7 +60,7 @@ impl InPlace {
         let is_update = purpose != Purpose::Flush;
         if is_update && record == 0 {
             intent.begin(group, page);
-            exec.plans[plan as usize].record = 1;
+            exec.plans[plan].record = 1;
         }
         let is_marked = !is_update || intent.is_marked(group, page);
         let is_known = intent.missing == missing && is_marked && !must_fail;
@@ -79,7 +80,7 @@ impl InPlace {
             return false;
         };
         if !self.await_intent(plan, exec) {
-            let slot = &mut exec.plans[plan as usize];
+            let slot = &mut exec.plans[plan];
             slot.rewait_ns += exec.now - slot.step_begun_at;
             exec.step_over(plan, self, driver);
             exec.run(plan, self, driver);
@@ -106,7 +107,7 @@ impl InPlace {
         let Some(mut intent) = self.intent.take() else { return false };
         for nth in 0..intent.waiting.len() {
             let plan = intent.waiting[nth];
-            if exec.plans[plan as usize].purpose != Purpose::Flush {
+            if exec.plans[plan].purpose != Purpose::Flush {
                 let (group, page) = self.region_of(plan, exec);
                 intent.want(group, page);
             }
@@ -151,7 +152,7 @@ impl InPlace {
     /// The bitmap is on the members: the plans that waited check again.
     pub(crate) fn intent_written<M: Memory>(&mut self, exec: &mut Executor<M>) {
         let Some(intent) = &mut self.intent else { return };
-        exec.plans[intent.plan as usize].is_under_way = false;
+        exec.plans[intent.plan].is_under_way = false;
         intent.work.is_under_way = false;
         intent.work.pages.clear();
         intent.work.owned.drain(..).for_each(|page| exec.memory.give(page));
@@ -160,7 +161,7 @@ impl InPlace {
     }
 
     /// An update whose region was marked is done in place.
-    pub(crate) fn done_as_intended<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn done_as_intended<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let (group, page) = self.region_of(plan, exec);
         if let Some(intent) = &mut self.intent {
             intent.done(group, page);

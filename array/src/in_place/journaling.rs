@@ -5,6 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -54,9 +55,9 @@ impl InPlace {
 
     /// Queues `plan` until the journal has its changes, or, with a bitmap, until its region is marked. Returns false if it
     /// need not wait.
-    pub(crate) fn await_record<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+    pub(crate) fn await_record<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let Some(journal) = &mut self.journal else { return self.await_intent(plan, exec) };
-        if exec.plans[plan as usize].covers != 0 {
+        if exec.plans[plan].covers != 0 {
             // There is room for this plan, and others may wait for the room that it frees.
             journal.waiting.push_front(plan);
         } else {
@@ -75,7 +76,7 @@ impl InPlace {
         let Some(plan) = self.journal.as_mut().and_then(|journal| journal.ready.pop_front()) else {
             return false;
         };
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         // This wait counts as a wait for the row.
         slot.rewait_ns += exec.now - slot.step_begun_at;
         exec.step_over(plan, self, driver);
@@ -130,7 +131,7 @@ impl InPlace {
         journal.is_full = false;
         let mut images = 0;
         while let Some(&plan) = journal.waiting.front() {
-            let Plan { row, defers, covers, .. } = exec.plans[plan as usize];
+            let Plan { row, defers, covers, .. } = exec.plans[plan];
             if defers && self.lost_columns(plan, exec) != 0 {
                 // A row that has lost a column gets its parity at once.
                 journal.waiting.pop_front();
@@ -167,7 +168,7 @@ impl InPlace {
     /// whose parity may free the room that earlier updates wait for.
     fn send_back<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) {
         journal.waiting.retain(|&plan| {
-            let defers = exec.plans[plan as usize].defers;
+            let defers = exec.plans[plan].defers;
             if defers {
                 exec.woken.push_back(plan);
             }
@@ -179,14 +180,14 @@ impl InPlace {
     fn note_change<M: Memory>(
         &mut self,
         journal: &mut Journal,
-        plan: u32,
+        plan: PlanId,
         change: &Change,
         exec: &mut Executor<M>,
     ) {
-        let place = exec.plans[plan as usize].place;
+        let place = exec.plans[plan].place;
         let page = place.page - exec.geometry.first_page;
         let changed = change.written | change.zeroed;
-        if !exec.plans[plan as usize].defers && !exec.has_bug(Bug::StaleParityTrusted) {
+        if !exec.plans[plan].defers && !exec.has_bug(Bug::StaleParityTrusted) {
             let lacking = exec.columns_on_failed(plan) | self.stale_columns(plan, exec);
             let untaken = exec.geometry.parity_columns() & lacking & !changed;
             let members = columns(untaken).map(|column| (exec.geometry.member(place, column), page));
@@ -222,9 +223,9 @@ impl InPlace {
     }
 
     /// The changes that `plan` makes after its current step.
-    fn change_behind<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> Change {
-        let slot = &exec.plans[plan as usize];
-        let base = (plan * exec.stride) as usize;
+    fn change_behind<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> Change {
+        let slot = &exec.plans[plan];
+        let base = exec.first_operation(plan) as usize;
         let (mut written, mut zeroed) = (0, 0);
         for step in &slot.steps()[slot.current as usize + 1..] {
             let Step::Operations { first, count } = *step else { continue };
@@ -264,7 +265,7 @@ impl InPlace {
     ) {
         let begun = journal.ring.begin(images, journal.updates.len() as u32);
         for &plan in &journal.updates {
-            exec.plans[plan as usize].record = begun.number;
+            exec.plans[plan].record = begun.number;
         }
         journal.record.is_under_way = true;
         journal.wants_record = false;
@@ -353,7 +354,7 @@ impl InPlace {
     /// no record says that it failed.
     pub(crate) fn record_written<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
@@ -362,7 +363,7 @@ impl InPlace {
             self.journal = Some(journal);
             return exec.run(plan, self, driver);
         }
-        exec.plans[plan as usize].is_under_way = false;
+        exec.plans[plan].is_under_way = false;
         journal.record.is_under_way = false;
         journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
         let lost = if exec.has_bug(Bug::FailedKeeperCounts) { 0 } else { journal.copying.lost };
@@ -384,8 +385,8 @@ impl InPlace {
 
     /// `plan` is over: if a record had its changes, they are done in place.
     #[inline]
-    pub(crate) fn done_in_place<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let slot = &mut exec.plans[plan as usize];
+    pub(crate) fn done_in_place<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let slot = &mut exec.plans[plan];
         let (record, covers) = (std::mem::take(&mut slot.record), std::mem::take(&mut slot.covers));
         if record != 0 && self.intent.is_some() {
             return self.done_as_intended(plan, exec);
@@ -463,8 +464,8 @@ impl InPlace {
 
     /// The next step of freeing records: writes the changed pages of the table, then flushes all members. Returns `None` when
     /// all of that is done.
-    fn make_cleaning<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) -> Option<u32> {
-        let plan = journal.plan + 1;
+    fn make_cleaning<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) -> Option<PlanId> {
+        let plan = journal.cleaning_plan;
         let is_early = exec.has_bug(Bug::JournalFreedEarly);
         if journal.freeing.pages.is_empty() {
             let flushes = exec.members.volatile_cache && !is_early;
@@ -521,8 +522,8 @@ impl InPlace {
     }
 
     /// A step of freeing records is over.
-    pub(crate) fn cleaned<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        exec.plans[plan as usize].is_under_way = false;
+    pub(crate) fn cleaned<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        exec.plans[plan].is_under_way = false;
         let Some(journal) = &mut self.journal else { return };
         journal.cleaning.is_under_way = false;
         journal.cleaning.pages.clear();
@@ -532,8 +533,8 @@ impl InPlace {
     }
 
     /// Clears the steps of one of the journal's own plans.
-    pub(crate) fn clear_own<M: Memory>(&mut self, plan: u32, purpose: Purpose, exec: &mut Executor<M>) {
-        let slot = &mut exec.plans[plan as usize];
+    pub(crate) fn clear_own<M: Memory>(&mut self, plan: PlanId, purpose: Purpose, exec: &mut Executor<M>) {
+        let slot = &mut exec.plans[plan];
         slot.purpose = purpose;
         slot.is_under_way = true;
         slot.lost = 0;
@@ -543,17 +544,17 @@ impl InPlace {
     /// Appends a step to one of the journal's own plans: the operations, each with its member and page.
     pub(crate) fn push_own<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         operations: impl Iterator<Item = (OperationKind, u16, u32)>,
         exec: &mut Executor<M>,
     ) {
-        let first = exec.plans[plan as usize].operations;
-        exec.plans[plan as usize].push_step(Step::Operations { first, count: 0 });
+        let first = exec.plans[plan].operations;
+        exec.plans[plan].push_step(Step::Operations { first, count: 0 });
         for (kind, member, page) in operations {
-            let at = (plan * exec.stride) as usize + exec.plans[plan as usize].operations as usize;
+            let at = exec.first_operation(plan) as usize + exec.plans[plan].operations as usize;
             exec.slots[at].operation =
                 Operation { page, member, kind, class: Class::Metadata, ..Operation::default() };
-            exec.plans[plan as usize].add_to_step();
+            exec.plans[plan].add_to_step();
         }
     }
 }

@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
@@ -23,8 +23,8 @@ impl InPlace {
 
     /// Copies the parity of the plan's row from persistent memory, if it is there, as the old content of its columns. Returns
     /// these columns.
-    pub(crate) fn take_parity<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> u64 {
-        let row = exec.plans[plan as usize].row;
+    pub(crate) fn take_parity<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> u64 {
+        let row = exec.plans[plan].row;
         let kept = self.parity_in_memory(row, exec);
         if M::CARRIES_DATA {
             for column in columns(kept) {
@@ -40,12 +40,12 @@ impl InPlace {
     /// used; `left_out` are data columns that parity takes for zeros if the row is encoded.
     pub(crate) fn keep_parity<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         lost: u64,
         left_out: u64,
         exec: &mut Executor<M>,
     ) {
-        let Plan { row, wanted, purpose, moves, blank, .. } = exec.plans[plan as usize];
+        let Plan { row, wanted, purpose, moves, blank, .. } = exec.plans[plan];
         let data = exec.geometry.data_columns();
         let is_kept = self.parity_memory.keeps(row);
         let rest = data & !wanted;
@@ -60,15 +60,15 @@ impl InPlace {
             } else {
                 !self.blank.is_home(row) && rest & !left_out == 0 && wanted & !(moves | left_out) == 0
             };
-        exec.plans[plan as usize].keeps_parity = keeps && self.parity_memory.reserve(row);
+        exec.plans[plan].keeps_parity = keeps && self.parity_memory.reserve(row);
     }
 
     /// Builds the steps of a plan that writes the parity of its row from persistent memory.
-    pub(crate) fn build_leaving<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, place, .. } = exec.plans[plan as usize];
-        exec.plans[plan as usize].blank = self.blank.columns(row);
+    pub(crate) fn build_leaving<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, place, .. } = exec.plans[plan];
+        exec.plans[plan].blank = self.blank.columns(row);
         let targets = exec.geometry.parity_columns() & !exec.columns_on_failed(plan);
-        exec.plans[plan as usize].decision = Decision::forced(Routine::Plain, Reason::NothingLate);
+        exec.plans[plan].decision = Decision::forced(Routine::Plain, Reason::NothingLate);
         if M::CARRIES_DATA {
             for column in columns(targets) {
                 if let Some(page) = self.parity_memory.page(row, column - exec.geometry.data) {
@@ -78,17 +78,17 @@ impl InPlace {
         }
         if targets != 0 && !exec.has_bug(Bug::KeptParityNotWritten) {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
-            exec.plans[plan as usize].acknowledge_here();
+            exec.plans[plan].acknowledge_here();
         }
     }
 
     /// The update `plan` of a row is over: its parity stays in persistent memory, or is on the members.
     #[inline]
-    pub(crate) fn end_parity<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn end_parity<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if self.parity_memory.slots.is_empty() {
             return;
         }
-        let Plan { row, purpose, keeps_parity, gave_up, .. } = exec.plans[plan as usize];
+        let Plan { row, purpose, keeps_parity, gave_up, .. } = exec.plans[plan];
         let is_kept = self.parity_memory.keeps(row);
         if gave_up && purpose == Purpose::Write && is_kept && exec.changed_by(plan).0 == 0 {
             return;
@@ -104,8 +104,8 @@ impl InPlace {
     }
 
     /// Moves the parity that `plan` has computed for columns `made` to persistent memory.
-    pub(crate) fn store_parity<M: Memory>(&mut self, plan: u32, made: u64, exec: &mut Executor<M>) {
-        let row = exec.plans[plan as usize].row;
+    pub(crate) fn store_parity<M: Memory>(&mut self, plan: PlanId, made: u64, exec: &mut Executor<M>) {
+        let row = exec.plans[plan].row;
         if !M::CARRIES_DATA {
             return;
         }
@@ -141,7 +141,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if exec.free_plan == NONE || self.parity_memory.slots.is_empty() {
+        if !exec.has_free_plan() || self.parity_memory.slots.is_empty() {
             return false;
         }
         let Some(slot) = self.parity_memory.due() else {

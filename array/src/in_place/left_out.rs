@@ -2,6 +2,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::update::Routine;
@@ -13,8 +14,8 @@ use crate::in_place::InPlace;
 impl InPlace {
     /// Data columns of the plan's row that its update can leave out by encoding the row, besides those that it writes: parity
     /// takes them for zeros already, or they are free. Content of a free page that the write cache still has is left as it is.
-    pub(crate) fn left_out<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let Plan { row, wanted, dirty, .. } = exec.plans[plan as usize];
+    pub(crate) fn left_out<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let Plan { row, wanted, dirty, .. } = exec.plans[plan];
         let blank = self.blank.columns(row);
         let Some(zones) = self.zones.as_ref().filter(|_| !self.blank.is_off() && !self.blank.is_home(row))
         else {
@@ -48,14 +49,14 @@ impl InPlace {
     }
 
     /// Columns that the plan's update writes for the first time since they were free, while parity covers their old content.
-    pub(crate) fn reopened<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let Plan { row, moves, .. } = exec.plans[plan as usize];
+    pub(crate) fn reopened<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let Plan { row, moves, .. } = exec.plans[plan];
         if self.blank.is_off() || self.blank.is_home(row) { 0 } else { moves & !self.blank.columns(row) }
     }
 
     /// Before a computation of `plan`: the columns that parity takes for zeros have zeros as their old content.
-    pub(crate) fn fill_blank<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, purpose, blank, decision, .. } = exec.plans[plan as usize];
+    pub(crate) fn fill_blank<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, purpose, blank, decision, .. } = exec.plans[plan];
         let mut zeros = self.blank.columns(row);
         if matches!(purpose, Purpose::Write | Purpose::Parity) && decision.routine == Routine::Rcw {
             zeros |= blank;
@@ -68,8 +69,8 @@ impl InPlace {
 
     /// The update `plan` of a row is over: its parity takes other columns for zeros from now on.
     #[inline]
-    pub(crate) fn end_blank<M: Memory>(&mut self, plan: u32, exec: &Executor<M>) {
-        let Plan { row, blank, gave_up, purpose, wanted, .. } = exec.plans[plan as usize];
+    pub(crate) fn end_blank<M: Memory>(&mut self, plan: PlanId, exec: &Executor<M>) {
+        let Plan { row, blank, gave_up, purpose, wanted, .. } = exec.plans[plan];
         // An update that gave up before it wrote has changed nothing.
         let has_written = !gave_up || exec.changed_by(plan).0 != 0;
         if self.blank.is_off() || !has_written || !matches!(purpose, Purpose::Write | Purpose::Parity) {

@@ -6,7 +6,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -22,9 +22,9 @@ impl InPlace {
     /// Whether the update `plan` may leave its row's parity as it is and log the change: it covers only part of the row, no
     /// column of the row is lost, and the log has room.
     #[inline]
-    pub(crate) fn may_log<M: Memory>(&self, plan: u32, lost: u64, exec: &Executor<M>) -> bool {
+    pub(crate) fn may_log<M: Memory>(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> bool {
         let Some(log) = &self.log else { return false };
-        let Plan { row, purpose, wanted, partial, .. } = exec.plans[plan as usize];
+        let Plan { row, purpose, wanted, partial, .. } = exec.plans[plan];
         let covers_row = wanted == exec.geometry.data_columns() && partial == 0;
         purpose == Purpose::Write
             && lost == 0
@@ -36,14 +36,14 @@ impl InPlace {
     /// Builds the steps of a logged update: read the old content of columns that were written before, write data and deltas.
     pub(crate) fn build_logging<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan as usize];
+        let Plan { row, place, wanted, .. } = exec.plans[plan];
         let Some(log) = &mut self.log else { return };
         let reads = wanted & log.written(row);
-        exec.plans[plan as usize].delta = log.take();
+        exec.plans[plan].delta = log.take();
         self.decided(plan, Decision::forced(Routine::Log, Reason::Logged), exec, driver);
         if reads != 0 {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
@@ -51,24 +51,25 @@ impl InPlace {
         // Page operations: one for each difference of old and new content, and one for each change added to a delta after the
         // first.
         let pages = reads.count_ones() + exec.geometry.parity() * (wanted.count_ones() - 1);
-        exec.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        exec.plans[plan].push_step(Step::Compute { pages: pages as u16 });
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
         let after_data = exec.scheme.parity.acknowledge == Acknowledge::AfterData;
         if after_data || exec.has_bug(Bug::AcknowledgeBeforeParity) {
-            let slot = &mut exec.plans[plan as usize];
+            let slot = &mut exec.plans[plan];
             slot.acknowledge_here();
             slot.push_step(Step::Operations { first: slot.operations, count: 0 });
             self.push_delta_writes(plan, exec);
         } else {
             self.push_delta_writes(plan, exec);
-            exec.plans[plan as usize].acknowledge_here();
+            exec.plans[plan].acknowledge_here();
         }
     }
 
     /// Adds the writes of the deltas of `plan` to its last step.
-    fn push_delta_writes<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    fn push_delta_writes<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Some(log) = &self.log else { return };
-        let page = exec.plans[plan as usize].delta;
+        let page = exec.plans[plan].delta;
+        let first = exec.first_operation(plan);
         for parity in 0..exec.geometry.parity() {
             let operation = Operation {
                 page,
@@ -78,8 +79,8 @@ impl InPlace {
                 column: (exec.geometry.data + parity) as u8,
                 ..Operation::default()
             };
-            let slot = &mut exec.plans[plan as usize];
-            exec.slots[(plan * exec.stride + u32::from(slot.operations)) as usize].operation = operation;
+            let slot = &mut exec.plans[plan];
+            exec.slots[(first + u32::from(slot.operations)) as usize].operation = operation;
             slot.add_to_step();
         }
     }
@@ -88,7 +89,7 @@ impl InPlace {
     /// place. Returns the number of reads.
     pub(crate) fn push_delta_reads<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         parity: u64,
         class: Class,
         exec: &mut Executor<M>,
@@ -96,7 +97,8 @@ impl InPlace {
         let (reads_behind, ignores) =
             (exec.has_bug(Bug::DeltaOfOtherRow), exec.has_bug(Bug::LostDeltasIgnored));
         let Some(log) = &self.log else { return 0 };
-        let slot = &mut exec.plans[plan as usize];
+        let first = exec.first_operation(plan);
+        let slot = &mut exec.plans[plan];
         slot.delta_first = slot.operations;
         for column in columns(parity) {
             let member = log.member(column - exec.geometry.data);
@@ -105,7 +107,7 @@ impl InPlace {
             }
             for page in log.slots_of(slot.row) {
                 let page = if reads_behind { log.slot_behind(page) } else { page };
-                let at = (plan * exec.stride + u32::from(slot.operations)) as usize;
+                let at = (first + u32::from(slot.operations)) as usize;
                 exec.slots[at].operation = Operation {
                     page,
                     member,
@@ -134,14 +136,14 @@ impl InPlace {
     }
 
     /// Parity columns whose delta `plan` could not write.
-    pub(crate) fn unlogged<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let is_logged = exec.plans[plan as usize].delta != NONE;
+    pub(crate) fn unlogged<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let is_logged = exec.plans[plan].delta != NONE;
         self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << exec.geometry.data)
     }
 
     /// Restarts an update that was to be logged and may no longer be logged; nothing is written yet.
-    pub(crate) fn stop_logging<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let delta = std::mem::replace(&mut exec.plans[plan as usize].delta, NONE);
+    pub(crate) fn stop_logging<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let delta = std::mem::replace(&mut exec.plans[plan].delta, NONE);
         if delta != NONE
             && let Some(log) = &mut self.log
         {
@@ -151,12 +153,12 @@ impl InPlace {
 
     /// Ends an update, for the log. An update that gave up after it had written, and a commit that could not be done, leave
     /// parity that covers nothing.
-    pub(crate) fn end_logging<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn end_logging<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let drops = exec.has_bug(Bug::DeltaDropped);
         let overtakes = exec.has_bug(Bug::OlderDeltasForgotten);
         let forgets = exec.has_bug(Bug::WrittenForgotten);
         let Some(log) = &mut self.log else { return };
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         let delta = std::mem::replace(&mut slot.delta, NONE);
         let Plan { row, purpose, wanted, gave_up, .. } = *slot;
         if !forgets {
@@ -183,8 +185,8 @@ impl InPlace {
     }
 
     /// Discards the deltas of the plan's row.
-    pub(crate) fn forget_deltas<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let row = exec.plans[plan as usize].row;
+    pub(crate) fn forget_deltas<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let row = exec.plans[plan].row;
         if let Some(log) = &mut self.log {
             log.clear(row);
         }
@@ -207,7 +209,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if exec.free_plan == NONE {
+        if !exec.has_free_plan() {
             return false;
         }
         let Some(row) = self.log.as_mut().and_then(ParityLog::next_due) else { return false };

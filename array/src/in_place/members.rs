@@ -4,6 +4,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::{Copy, MemberState, Superblock, superblock_pages};
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_core::plan::Purpose;
@@ -94,8 +95,8 @@ impl InPlace {
     }
 
     /// Whether the row of `plan` is in such a group.
-    pub(crate) fn is_in_beyond<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> bool {
-        let member = exec.geometry.member(exec.plans[plan as usize].place, 0);
+    pub(crate) fn is_in_beyond<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
+        let member = exec.geometry.member(exec.plans[plan].place, 0);
         self.is_beyond(exec.geometry.group_of(member.into()), 0, exec)
     }
 
@@ -320,7 +321,7 @@ impl InPlace {
             telling.begun += operations.len() as u32;
         }
         self.clear_own(roster.plan, Purpose::WriteSuperblocks, exec);
-        exec.plans[roster.plan as usize].gave_up = false;
+        exec.plans[roster.plan].gave_up = false;
         self.push_own(roster.plan, operations.into_iter(), exec);
         true
     }
@@ -331,9 +332,9 @@ impl InPlace {
     }
 
     /// A part of a stage is over.
-    pub(crate) fn members_told<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        exec.plans[plan as usize].is_under_way = false;
-        let gave_up = exec.plans[plan as usize].gave_up;
+    pub(crate) fn members_told<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        exec.plans[plan].is_under_way = false;
+        let gave_up = exec.plans[plan].gave_up;
         let replays = self.roster.as_ref().and_then(|roster| roster.telling);
         if let Some(Telling { member, .. }) = replays.filter(|telling| telling.stage == Stage::Replay) {
             self.replayed(member, exec);

@@ -41,6 +41,7 @@ use stripewise_core::cache::Cache;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Superblock;
 use stripewise_core::geometry::RowCursor;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::{Plan, Purpose};
@@ -181,8 +182,8 @@ impl<M: Memory> Placement<M> for InPlace {
         has_to && !exec.has_bug(Bug::MembersNotFlushed)
     }
 
-    fn concerns(&self, id: u32, plan: u32, mask: u64, exec: &Executor<M>) -> bool {
-        let row = exec.plans[plan as usize].row;
+    fn concerns(&self, id: u32, plan: PlanId, mask: u64, exec: &Executor<M>) -> bool {
+        let row = exec.plans[plan].row;
         columns(mask).any(|column| exec.means(id, self.array_page(row, column, exec)))
     }
 
@@ -201,11 +202,11 @@ impl<M: Memory> Placement<M> for InPlace {
     #[inline]
     fn build<D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        match exec.plans[plan as usize].purpose {
+        match exec.plans[plan].purpose {
             Purpose::Read => return self.build_read(plan, exec, driver),
             Purpose::Write | Purpose::Parity => {
                 if self.needs_row_alone(plan, exec) {
@@ -229,29 +230,29 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn await_record(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+    fn await_record(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         self.await_record(plan, exec)
     }
 
     #[inline]
-    fn combine(&mut self, plan: u32, exec: &mut Executor<M>) {
+    fn combine(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.combine(plan, exec);
     }
 
     #[inline]
-    fn marked(&mut self, plan: u32, exec: &mut Executor<M>) {
-        if exec.plans[plan as usize].absorbs {
+    fn marked(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        if exec.plans[plan].absorbs {
             self.absorb(plan, exec);
         }
     }
 
     #[inline]
-    fn written(&mut self, plan: u32, exec: &mut Executor<M>) {
+    fn written(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.plan_written_in_zones(plan, exec);
     }
 
     #[inline]
-    fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
+    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
         self.store_row(plan, id, exec);
     }
 
@@ -278,32 +279,32 @@ impl<M: Memory> Placement<M> for InPlace {
         self.journal.is_some()
     }
 
-    fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors {
-        if exec.plans[plan as usize].defers {
-            if exec.plans[plan as usize].lock == RowLock::SharedWrite {
+    fn step_failed(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
+        if exec.plans[plan].defers {
+            if exec.plans[plan].lock == RowLock::SharedWrite {
                 self.write_rest_alone(plan, exec);
             } else {
                 self.cover_at_once(plan, exec);
             }
             return AfterErrors::BuildAgain;
         }
-        let is_bad = match exec.plans[plan as usize].purpose {
+        let is_bad = match exec.plans[plan].purpose {
             Purpose::Write | Purpose::Parity | Purpose::Resync => {
                 let lost = exec.columns_on_failed(plan) | self.unlogged(plan, exec);
                 if exec.geometry.parity() == 0 {
                     // Without parity, each chunk is independent.
                     exec.fail_requests(plan, lost, self);
                 }
-                if lost & exec.plans[plan as usize].wanted != 0 {
+                if lost & exec.plans[plan].wanted != 0 {
                     // Content written to a lost column is only in parity, which may be written after the mark.
-                    exec.plans[plan as usize].acknowledge_last();
+                    exec.plans[plan].acknowledge_last();
                 }
                 lost.count_ones() > exec.geometry.parity() && exec.geometry.parity() > 0
             }
             // The content to write may be lost now.
             Purpose::Destage => return AfterErrors::BuildAgain,
             Purpose::Rebuild | Purpose::WriteSuperblocks => {
-                exec.plans[plan as usize].gave_up = true;
+                exec.plans[plan].gave_up = true;
                 false
             }
             _ => false,
@@ -312,11 +313,11 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn finished<D: Driver<M>>(&mut self, plan: u32, exec: &mut Executor<M>, driver: &mut D) -> bool {
-        match exec.plans[plan as usize].purpose {
+    fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        match exec.plans[plan].purpose {
             Purpose::Write => {
-                self.gather_settled(exec.plans[plan as usize].row);
-                self.encode_settled(exec.plans[plan as usize].row);
+                self.gather_settled(exec.plans[plan].row);
+                self.encode_settled(exec.plans[plan].row);
                 self.unreserve(plan, exec);
                 self.destaged(plan, exec);
                 self.end_blank(plan, exec);
@@ -331,7 +332,7 @@ impl<M: Memory> Placement<M> for InPlace {
             Purpose::Destage => self.destaged(plan, exec),
             Purpose::Trim => {
                 self.release_versions(plan, exec, driver);
-                let Plan { row, gave_up, .. } = exec.plans[plan as usize];
+                let Plan { row, gave_up, .. } = exec.plans[plan];
                 if !gave_up {
                     self.window.set_stale(row, false);
                     self.forget_row(row, exec);
@@ -386,7 +387,7 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn own_buffer(&self, plan: u32, nth: u32) -> Option<PageId> {
+    fn own_buffer(&self, plan: PlanId, nth: u32) -> Option<PageId> {
         if let Some(roster) = self.roster.as_ref().filter(|roster| plan == roster.plan) {
             return Some(roster.work.pages[nth as usize]);
         }
@@ -398,26 +399,26 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn home_of(&self, plan: u32, column: u32, exec: &Executor<M>) -> (u16, u32) {
-        let place = exec.plans[plan as usize].place;
+    fn home_of(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> (u16, u32) {
+        let place = exec.plans[plan].place;
         (exec.geometry.member(place, column), place.page)
     }
 
-    fn columns_of(&self, _plan: u32, exec: &Executor<M>) -> u64 {
+    fn columns_of(&self, _plan: PlanId, exec: &Executor<M>) -> u64 {
         exec.geometry.all_columns()
     }
 
-    fn lost_of(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        self.lost_columns(plan, exec) & !exec.plans[plan as usize].lost
+    fn lost_of(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        self.lost_columns(plan, exec) & !exec.plans[plan].lost
     }
 
-    fn sources_of(&self, _plan: u32, lost: u64, exec: &Executor<M>) -> u64 {
+    fn sources_of(&self, _plan: PlanId, lost: u64, exec: &Executor<M>) -> u64 {
         exec.sources(lost)
     }
 
     /// Parity was written, and is neither deferred nor in a log nor in the write cache.
-    fn is_decodable(&self, plan: u32, exec: &Executor<M>) -> bool {
-        let row = exec.plans[plan as usize].row;
+    fn is_decodable(&self, plan: PlanId, exec: &Executor<M>) -> bool {
+        let row = exec.plans[plan].row;
         (self.window.dirty(row) == 0 || exec.has_bug(Bug::LateRowRedirected))
             && self.deltas(row) == 0
             && self.covered_in_cache(row) == 0
@@ -430,12 +431,12 @@ impl<M: Memory> Placement<M> for InPlace {
         true
     }
 
-    fn push_decoding(&mut self, plan: u32, sources: u64, exec: &mut Executor<M>) {
-        let place = exec.plans[plan as usize].place;
+    fn push_decoding(&mut self, plan: PlanId, sources: u64, exec: &mut Executor<M>) {
+        let place = exec.plans[plan].place;
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
     }
 
-    fn decode_second(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+    fn decode_second(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         exec.decode_second_row(plan)
     }
 

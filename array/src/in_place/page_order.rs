@@ -1,24 +1,24 @@
 //! The order of writes to one page, where the writes of a row need not wait for one another: each write stands in line behind
 //! the writes of its page that came before it, and only the first in line may start.
 
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 
 /// A write's place in the line of one page.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    before: u32,
-    behind: u32,
+    before: PlanId,
+    behind: PlanId,
     /// Whether the write completes its content with that of the write before it.
     fills: bool,
 }
 
-const VACANT: Turn = Turn { before: NONE, behind: NONE, fills: false };
+const VACANT: Turn = Turn { before: PlanId::NONE, behind: PlanId::NONE, fills: false };
 
 /// The write that is first in line now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct First {
     /// Its plan.
-    pub(crate) plan: u32,
+    pub(crate) plan: PlanId,
     /// Whether it completes its content with that of the write before it.
     pub(crate) fills: bool,
 }
@@ -28,15 +28,15 @@ pub(crate) struct First {
 pub(crate) struct PageOrder {
     /// For each plan and data column.
     turns: Vec<Turn>,
-    /// For each entry of the parity window and data column: the last plan in line, or [`NONE`].
-    last: Vec<u32>,
+    /// For each entry of the parity window and data column: the last plan in line, if there is one.
+    last: Vec<PlanId>,
     data: u32,
 }
 
 impl PageOrder {
     pub(crate) fn new(plans: u32, entries: u32, data: u32) -> Self {
         let of = |count: u32| count as usize * data as usize;
-        Self { turns: vec![VACANT; of(plans)], last: vec![NONE; of(entries)], data }
+        Self { turns: vec![VACANT; of(plans)], last: vec![PlanId::NONE; of(entries)], data }
     }
 
     fn at(&self, index: u32, column: u32) -> usize {
@@ -46,39 +46,40 @@ impl PageOrder {
     /// Columns of a row that have writes in line; `entry` is the row's entry of the parity window.
     pub(crate) fn columns(&self, entry: u32) -> u64 {
         let last = &self.last[self.at(entry, 0)..][..self.data as usize];
-        last.iter().enumerate().fold(0, |mask, (column, &plan)| mask | u64::from(plan != NONE) << column)
+        last.iter().enumerate().fold(0, |mask, (column, &plan)| mask | u64::from(!plan.is_none()) << column)
     }
 
     /// Puts the write of `column` by `plan` in line; `fills` tells that it takes what it lacks from the write before it.
-    pub(crate) fn join(&mut self, entry: u32, plan: u32, column: u32, fills: bool) {
+    pub(crate) fn join(&mut self, entry: u32, plan: PlanId, column: u32, fills: bool) {
         let last = self.at(entry, column);
         let before = std::mem::replace(&mut self.last[last], plan);
-        let turn = self.at(plan, column);
-        self.turns[turn] = Turn { before, behind: NONE, fills };
-        if before != NONE {
-            let before = self.at(before, column);
+        let turn = self.at(plan.number(), column);
+        self.turns[turn] = Turn { before, behind: PlanId::NONE, fills };
+        if !before.is_none() {
+            let before = self.at(before.number(), column);
             self.turns[before].behind = plan;
         }
     }
 
     /// The write of `column` by `plan` leaves the line. Returns the write behind it if it is first now.
-    pub(crate) fn leave(&mut self, entry: u32, plan: u32, column: u32) -> Option<First> {
-        let turn = self.at(plan, column);
+    pub(crate) fn leave(&mut self, entry: u32, plan: PlanId, column: u32) -> Option<First> {
+        let turn = self.at(plan.number(), column);
         let Turn { before, behind, .. } = std::mem::replace(&mut self.turns[turn], VACANT);
-        if behind == NONE {
+        if behind.is_none() {
             let last = self.at(entry, column);
             debug_assert_eq!(self.last[last], plan);
             self.last[last] = before;
         } else {
-            let next = self.at(behind, column);
+            let next = self.at(behind.number(), column);
             self.turns[next].before = before;
         }
-        if before != NONE {
-            let previous = self.at(before, column);
+        if !before.is_none() {
+            let previous = self.at(before.number(), column);
             self.turns[previous].behind = behind;
             return None;
         }
-        (behind != NONE).then(|| First { plan: behind, fills: self.turns[self.at(behind, column)].fills })
+        (!behind.is_none())
+            .then(|| First { plan: behind, fills: self.turns[self.at(behind.number(), column)].fills })
     }
 }
 
@@ -96,6 +97,7 @@ mod tests {
             let mut order = PageOrder::new(6, 2, 3);
             let mut line = VecDeque::new();
             for (plan, fills) in steps {
+                let plan = PlanId::new(plan);
                 if let Some(at) = line.iter().position(|&(other, _)| other == plan) {
                     line.remove(at);
                     let first = line.front().filter(|_| at == 0).map(|&(plan, fills)| First { plan, fills });

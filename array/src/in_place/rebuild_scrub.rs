@@ -5,7 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -43,7 +43,7 @@ impl InPlace {
 
     /// Rebuilds the chunk of the next row on the member that is being rebuilt.
     fn rebuild_row<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
-        let has_plan = exec.free_plan != NONE && exec.is_allowed() && !exec.read_only;
+        let has_plan = exec.has_free_plan() && exec.is_allowed() && !exec.read_only;
         let Some(roster) = &mut self.roster else { return false };
         let members = &roster.members;
         let due = members.rebuilds.iter().filter(|rebuild| rebuild.part.is_due());
@@ -72,8 +72,8 @@ impl InPlace {
         exec.spend(exec.geometry.columns);
         let (group, _) = exec.geometry.position_of(member.into());
         let plan = exec.take_plan(exec.geometry.row_of(group, page as u32), Purpose::Rebuild);
-        exec.plans[plan as usize].wanted = exec.columns_on(plan, member);
-        exec.plans[plan as usize].unit = turn;
+        exec.plans[plan].wanted = exec.columns_on(plan, member);
+        exec.plans[plan].unit = turn;
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -111,7 +111,7 @@ impl InPlace {
 
     /// Reads the next row, and repairs it.
     fn scrub_row<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
-        let has_plan = exec.free_plan != NONE && exec.is_allowed();
+        let has_plan = exec.has_free_plan() && exec.is_allowed();
         let rows = exec.geometry.rows();
         let Some(roster) = &mut self.roster else { return false };
         let Some(scrub) = &mut roster.members.scrub.walk else { return false };
@@ -132,18 +132,18 @@ impl InPlace {
         let row = reread.unwrap_or_else(|| scrub.begin());
         exec.spend(exec.geometry.columns);
         let plan = exec.take_plan(row, Purpose::Scrub);
-        exec.plans[plan as usize].unit = u32::from(reread.is_some());
+        exec.plans[plan].unit = u32::from(reread.is_some());
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
 
     /// The columns of the plan's row on members that are being rebuilt, if their rebuild has not reached the row.
     #[inline]
-    pub(crate) fn stale_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+    pub(crate) fn stale_columns<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         let Some(roster) = self.roster.as_ref().filter(|roster| !roster.members.rebuilds.is_empty()) else {
             return 0;
         };
-        let page = exec.plans[plan as usize].place.page - exec.geometry.first_page;
+        let page = exec.plans[plan].place.page - exec.geometry.first_page;
         roster.stale_at(page).fold(0, |mask, member| mask | exec.columns_on(plan, member))
     }
 
@@ -154,19 +154,23 @@ impl InPlace {
     }
 
     /// Columns that the plan cannot use. If they seem to be too many, everything is read again once.
-    fn tolerable_losses<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> Result<u64, TooManyLost> {
+    fn tolerable_losses<M: Memory>(
+        &mut self,
+        plan: PlanId,
+        exec: &mut Executor<M>,
+    ) -> Result<u64, TooManyLost> {
         let mut lost = self.lost_columns(plan, exec);
-        let Plan { purpose, wanted, lost: bad, .. } = exec.plans[plan as usize];
+        let Plan { purpose, wanted, lost: bad, .. } = exec.plans[plan];
         if lost.count_ones() > exec.geometry.parity() && purpose == Purpose::Rebuild && self.journal.is_some()
         {
             // Other members that are being rebuilt may have the content; checksums show it.
             lost &= bad | wanted | exec.columns_on_failed(plan) | !self.stale_columns(plan, exec);
         }
         if lost.count_ones() <= exec.geometry.parity() {
-            exec.plans[plan as usize].missing = lost;
+            exec.plans[plan].missing = lost;
             return Ok(lost);
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         if slot.lost == 0 || slot.looked_again {
             return Err(TooManyLost);
         }
@@ -178,10 +182,10 @@ impl InPlace {
     /// is read first.
     pub(crate) fn build_rebuilt_row<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let Plan { place, wanted, lost, .. } = exec.plans[plan as usize];
+        let Plan { place, wanted, lost, .. } = exec.plans[plan];
         let member = exec.geometry.member(place, wanted.trailing_zeros());
         let rebuilds = self.roster.iter().flat_map(|roster| &roster.members.rebuilds);
         let rebuild = rebuilds.into_iter().find(|its| its.member == member).map(|its| &its.part);
@@ -192,15 +196,15 @@ impl InPlace {
         let is_verified = self.journal.is_some() && (is_returned && is_known || is_beyond);
         if is_verified && lost & wanted == 0 {
             exec.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
-            exec.plans[plan as usize].acknowledge_here();
+            exec.plans[plan].acknowledge_here();
             return Ok(());
         }
         let lost = self.tolerable_losses(plan, exec)?;
         let sources = exec.sources(lost);
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
-        exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        exec.plans[plan].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::Repair, place);
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
         Ok(())
     }
 
@@ -208,22 +212,22 @@ impl InPlace {
     /// found bad, decode that column and write it.
     pub(crate) fn build_scrubbed_row<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
         let lost = self.tolerable_losses(plan, exec)?;
-        let bad = exec.plans[plan as usize].lost & !exec.columns_on_failed(plan);
-        let place = exec.plans[plan as usize].place;
-        exec.plans[plan as usize].wanted = bad;
+        let bad = exec.plans[plan].lost & !exec.columns_on_failed(plan);
+        let place = exec.plans[plan].place;
+        exec.plans[plan].wanted = bad;
         let sources = if bad == 0 { exec.geometry.all_columns() & !lost } else { exec.sources(lost) };
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
-        exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        exec.plans[plan].push_step(Step::Compute { pages: sources.count_ones() as u16 });
         let writes = M::CARRIES_DATA && !exec.read_only;
         if bad != 0 && writes {
             exec.push_operations(plan, bad, OperationKind::Write, |_| Class::Repair, place);
         } else if bad == 0 && writes && lost == 0 {
             if self.writes_ahead() {
-                exec.plans[plan as usize].push_step(Step::Journal);
+                exec.plans[plan].push_step(Step::Journal);
             }
             let parity = exec.geometry.parity_columns();
             exec.push_operations(plan, parity, OperationKind::Write, |_| Class::Parity, place);
@@ -231,14 +235,14 @@ impl InPlace {
         if let Some(roster) = self.roster.as_mut().filter(|_| bad == 0) {
             roster.members.scrub.counts.pages += u64::from(sources.count_ones());
         }
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
         Ok(())
     }
 
     /// The bytes of a row of a walk: decodes the columns to write, or compares parity with the parity of the data.
-    pub(crate) fn combine_row<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn combine_row<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.decode(plan, exec);
-        let Plan { purpose, missing, wanted, .. } = exec.plans[plan as usize];
+        let Plan { purpose, missing, wanted, .. } = exec.plans[plan];
         if purpose == Purpose::Rebuild && wanted & exec.geometry.parity_columns() != 0 {
             return self.note_parity(plan, wanted, exec);
         }
@@ -255,7 +259,7 @@ impl InPlace {
             let parity = columns(exec.geometry.parity_columns());
             wrong = parity.filter(is_wrong).fold(0, |mask, column| mask | 1 << column);
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.dirty = wrong;
         if wrong == 0 || exec.read_only {
             slot.end_here();
@@ -263,8 +267,8 @@ impl InPlace {
     }
 
     /// Records the checksums of parity that was recomputed for a member. They were unknown while the member was missing.
-    fn note_parity<M: Memory>(&mut self, plan: u32, parity: u64, exec: &mut Executor<M>) {
-        let place = exec.plans[plan as usize].place;
+    fn note_parity<M: Memory>(&mut self, plan: PlanId, parity: u64, exec: &mut Executor<M>) {
+        let place = exec.plans[plan].place;
         for column in columns(parity) {
             let checksum = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory.bytes(page)));
             let (group, position) = exec.geometry.position_of(exec.geometry.member(place, column).into());
@@ -275,15 +279,15 @@ impl InPlace {
     }
 
     /// Number of host chunks that cannot be read in the plan's row, which cannot be decoded.
-    fn lost_chunks_of_row<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let row = exec.plans[plan as usize].row;
+    fn lost_chunks_of_row<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let row = exec.plans[plan].row;
         let lost = self.lost_columns(plan, exec) & exec.geometry.data_columns();
         columns(lost).filter(|&column| self.host_page(row, column, exec).is_some()).count() as u64
     }
 
     /// Completes a row of a walk.
-    pub(crate) fn row_walked<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { purpose, row, place, gave_up, lost, dirty, wanted, unit, .. } = exec.plans[plan as usize];
+    pub(crate) fn row_walked<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { purpose, row, place, gave_up, lost, dirty, wanted, unit, .. } = exec.plans[plan];
         let bad = (lost & !exec.columns_on_failed(plan)) | dirty;
         let has_checksums = self.journal.is_some();
         let (repairs, believes) = (!exec.read_only && !gave_up, exec.has_bug(Bug::LeftOutForgotten));

@@ -71,7 +71,7 @@ impl InPlace {
             }
             roster.work.is_under_way = true;
             self.clear_own(roster.plan, Purpose::WriteSuperblocks, exec);
-            exec.plans[roster.plan as usize].gave_up = false;
+            exec.plans[roster.plan].gave_up = false;
             self.push_own(roster.plan, operations.into_iter(), exec);
             return true;
         }

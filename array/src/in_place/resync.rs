@@ -9,6 +9,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::Cache;
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -51,8 +52,8 @@ impl InPlace {
     pub(crate) fn interrupted<M: Memory>(&mut self, exec: &mut Executor<M>) -> Resync {
         // Work that was to be redone after the previous loss of power, and has not begun.
         let mut redo = self.resync.take().map_or_else(Vec::new, |resync| resync.redo);
-        for plan in 0..exec.plans.len() as u32 {
-            let slot = exec.plans[plan as usize];
+        for plan in exec.plans.ids() {
+            let slot = exec.plans[plan];
             let is_meant =
                 slot.purpose == Purpose::Trim || slot.purpose == Purpose::Write && slot.carried != 0;
             let is_again = slot.purpose == Purpose::Redo;
@@ -77,8 +78,8 @@ impl InPlace {
 
     /// Frees all page buffers except those of the cache, if it `is_kept`.
     pub(crate) fn erase_memory<M: Memory>(&mut self, is_kept: bool, exec: &mut Executor<M>) -> Option<Cache> {
-        (0..exec.plans.len() as u32).for_each(|plan| self.keep_cached(plan, exec));
-        (0..exec.plans.len() as u32).for_each(|plan| exec.return_buffers(plan));
+        exec.plans.ids().for_each(|plan| self.keep_cached(plan, exec));
+        exec.plans.ids().for_each(|plan| exec.return_buffers(plan));
         let cache = self.cache.take()?;
         let forgets = is_kept && exec.has_bug(Bug::PersistentCacheLost);
         if (is_kept || exec.has_bug(Bug::VolatileCacheKept)) && !forgets {
@@ -102,7 +103,7 @@ impl InPlace {
         driver: &mut D,
     ) -> bool {
         let Some(resync) = &mut self.resync else { return false };
-        if exec.free_plan == stripewise_core::ids::NONE {
+        if !exec.has_free_plan() {
             return false;
         }
         if let Some(redo) = resync.redo.pop() {
@@ -132,37 +133,37 @@ impl InPlace {
 
     fn redo<M: Memory, D: Driver<M>>(&mut self, redo: &Redo, exec: &mut Executor<M>, driver: &mut D) {
         let plan = exec.take_plan(redo.row, Purpose::Redo);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         (slot.wanted, slot.dirty) = (redo.written, redo.trimmed);
         redo.pages.iter().for_each(|&(column, page)| exec.adopt_buffer(plan, column, page));
         exec.acquire(plan, RowLock::Exclusive, self, driver);
     }
 
     /// Builds the steps of a plan that repeats an interrupted update.
-    pub(crate) fn build_redo<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn build_redo<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let failed = exec.columns_on_failed(plan);
-        let Plan { wanted, dirty, place, .. } = exec.plans[plan as usize];
+        let Plan { wanted, dirty, place, .. } = exec.plans[plan];
         let data = exec.geometry.data;
         let class = move |column| if column < data { Class::HostWrite } else { Class::Parity };
         exec.push_operations(plan, wanted & !failed, OperationKind::Write, class, place);
         exec.push_operations(plan, dirty & !failed, OperationKind::Trim, |_| Class::Metadata, place);
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
     }
 
     /// Builds the steps of resyncing a row: read all data, decode unreadable data, and write the parity columns that decoding
     /// did not use. Data on working members that had to be decoded is written back.
-    pub(crate) fn build_resync<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn build_resync<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         // Parity may be wrong: before the plan trusts it, columns that returned an error are read a second time.
         let believes = exec.has_bug(Bug::ResyncBelievesParity);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         if slot.lost & !slot.unread_once != 0 && !believes {
             slot.unread_once |= slot.lost;
             slot.lost = 0;
         }
-        let held = self.take_covered(plan, exec) | self.blank.columns(exec.plans[plan as usize].row);
+        let held = self.take_covered(plan, exec) | self.blank.columns(exec.plans[plan].row);
         let lost = self.lost_columns(plan, exec) & !held;
         let failed = exec.columns_on_failed(plan);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.missing = lost;
         let row = slot.row;
         if lost.count_ones() > exec.geometry.parity() {
@@ -175,7 +176,7 @@ impl InPlace {
         let repaired = lost & data & !failed;
         let in_memory = self.take_parity(plan, exec);
         let targets = parity & !sources & !(failed & !in_memory);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         if targets | repaired == 0 {
             slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
             return;
@@ -192,20 +193,20 @@ impl InPlace {
         );
         let encoded = targets.count_ones() * (exec.geometry.data - 1);
         let pages = exec.decoded_pages(lost) + encoded as u16;
-        exec.plans[plan as usize].push_step(Step::Compute { pages });
+        exec.plans[plan].push_step(Step::Compute { pages });
         if repaired != 0 {
             exec.push_operations(plan, repaired, OperationKind::Write, |_| Class::Repair, place);
         }
-        exec.plans[plan as usize].keeps_parity = in_memory != 0;
+        exec.plans[plan].keeps_parity = in_memory != 0;
         if targets & !in_memory != 0 {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
         }
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
     }
 
     /// The end of a row's resync.
-    pub(crate) fn resynced<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, purpose, gave_up, missing, keeps_parity, .. } = exec.plans[plan as usize];
+    pub(crate) fn resynced<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, purpose, gave_up, missing, keeps_parity, .. } = exec.plans[plan];
         if gave_up {
             self.window.set_stale(row, true);
             // It may cover data that never reached its member.
@@ -224,8 +225,8 @@ impl InPlace {
 
     /// Drops cached parity of the row: recomputed parity is on its members, and the cached version is older. Parity that was
     /// not recomputed because its member is gone is invalid too: the data that it covers may never have reached its members.
-    fn forget_cached_parity<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, missing, .. } = exec.plans[plan as usize];
+    fn forget_cached_parity<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, missing, .. } = exec.plans[plan];
         let made = exec.geometry.parity_columns() & !exec.sources(missing);
         for column in columns(made) {
             let page = self.cache.as_mut().and_then(|cache| cache.drop_chunk(row, column));

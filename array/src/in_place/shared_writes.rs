@@ -15,7 +15,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
@@ -43,10 +43,10 @@ impl InPlace {
 
     /// Whether `plan` shares its row and may do so no longer.
     #[inline]
-    pub(crate) fn needs_row_alone<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
-        match exec.plans[plan as usize].lock {
+    pub(crate) fn needs_row_alone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
+        match exec.plans[plan].lock {
             RowLock::SharedParity => self.lost_columns(plan, exec) != 0,
-            RowLock::SharedWrite if exec.plans[plan as usize].purpose == Purpose::Write => {
+            RowLock::SharedWrite if exec.plans[plan].purpose == Purpose::Write => {
                 let lost = self.lost_columns(plan, exec);
                 !self.may_defer(plan, lost, exec) || self.lacks_content(plan, exec)
             }
@@ -56,8 +56,8 @@ impl InPlace {
 
     /// Whether `plan` must read what completes a page. If that failed, it would have to decode, and later writes of the page
     /// would overtake it.
-    fn lacks_content<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> bool {
-        let Plan { row, partial, .. } = exec.plans[plan as usize];
+    fn lacks_content<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
+        let Plan { row, partial, .. } = exec.plans[plan];
         let known = self.window.entry(row).map_or(0, |entry| self.in_memory(entry, exec));
         partial & !known != 0
     }
@@ -71,12 +71,12 @@ impl InPlace {
 
     /// Columns that the update of parity in progress beside writes is to cover.
     fn taken_by_update<M: Memory>(&self, entry: u32, exec: &Executor<M>) -> u64 {
-        self.window.update(entry).map_or(0, |update| exec.plans[update as usize].dirty)
+        self.window.update(entry).map_or(0, |update| exec.plans[update].dirty)
     }
 
     /// Those of columns `mask` that the hosts of `plan` cover only in part.
-    fn covered_in_part<M: Memory>(&self, plan: u32, mask: u64, exec: &Executor<M>) -> u64 {
-        let covers = &exec.covers[plan as usize * exec.geometry.data as usize..];
+    fn covered_in_part<M: Memory>(&self, plan: PlanId, mask: u64, exec: &Executor<M>) -> u64 {
+        let covers = &exec.covers[exec.cover_of(plan, 0)..];
         columns(mask)
             .filter(|&column| covers[column as usize] != exec.whole_page)
             .fold(0, |partial, column| partial | 1 << column)
@@ -92,8 +92,8 @@ impl InPlace {
     }
 
     /// Columns that `plan` writes and whose covered content nothing keeps yet: the members are to keep it.
-    pub(crate) fn unkept<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let Plan { row, wanted, .. } = exec.plans[plan as usize];
+    pub(crate) fn unkept<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let Plan { row, wanted, .. } = exec.plans[plan];
         let Some(entry) = self.window.entry(row) else { return wanted };
         let dropped = exec.has_bug(Bug::CoveredContentDropped);
         let covered = if dropped { 0 } else { self.taken_by_update(entry, exec) };
@@ -101,8 +101,8 @@ impl InPlace {
     }
 
     /// Builds the step of a write that shares its row: all its writes. What completes its pages is in memory.
-    pub(crate) fn build_sharing<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, partial, .. } = exec.plans[plan as usize];
+    pub(crate) fn build_sharing<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, place, wanted, partial, .. } = exec.plans[plan];
         let entry = self.window.add(row, 0);
         let in_line = self.window.order.as_ref().map_or(0, |order| order.columns(entry));
         for column in columns(partial & !in_line) {
@@ -112,14 +112,14 @@ impl InPlace {
         self.keep_covered(entry, wanted & !pinned, exec);
         columns(pinned).for_each(|column| self.window.pin(exec.geometry.member(place, column)));
         self.window.keep(entry, pinned, false);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.partial = 0;
         slot.pinned = pinned;
         slot.defers = true;
         slot.written = 0;
         slot.decision = Decision::forced(Routine::Plain, Reason::Late);
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
 
         if let Some(order) = &mut self.window.order {
             for column in columns(wanted) {
@@ -131,7 +131,7 @@ impl InPlace {
     }
 
     /// Completes `column` of `plan` with the newest content, which is in memory.
-    fn fill_from_memory<M: Memory>(&mut self, plan: u32, entry: u32, column: u32, exec: &mut Executor<M>) {
+    fn fill_from_memory<M: Memory>(&mut self, plan: PlanId, entry: u32, column: u32, exec: &mut Executor<M>) {
         if self.window.dirty_of(entry) >> column & 1 != 0 {
             return self.fill_from_late(plan, entry, column, exec);
         }
@@ -144,7 +144,7 @@ impl InPlace {
     /// Columns `mask` are written again while an update of parity is to cover what they hold: memory keeps that content.
     fn keep_covered<M: Memory>(&mut self, entry: u32, mask: u64, exec: &mut Executor<M>) {
         let Some(update) = self.window.update(entry) else { return };
-        let mask = mask & exec.plans[update as usize].dirty & !self.window.kept(entry).0;
+        let mask = mask & exec.plans[update].dirty & !self.window.kept(entry).0;
         self.window.keep(entry, mask, true);
         if M::CARRIES_DATA {
             for column in columns(mask) {
@@ -159,25 +159,25 @@ impl InPlace {
     /// Write `id` of a plan that shares its row is over: from now on its content is on the member, its parity is deferred, and
     /// the next write of the page may start.
     pub(crate) fn shared_page_written<M: Memory>(&mut self, id: u32, is_good: bool, exec: &mut Executor<M>) {
-        let plan = id / exec.stride;
+        let plan = exec.plan_of(id);
         let column = u32::from(exec.slots[id as usize].operation.column);
         exec.slots[id as usize].is_held = false;
-        if exec.plans[plan as usize].defers {
+        if exec.plans[plan].defers {
             self.leave_line(plan, column, is_good, exec);
         }
     }
 
     /// The write of `column` by `plan` leaves the line of its page, written or not.
-    fn leave_line<M: Memory>(&mut self, plan: u32, column: u32, is_written: bool, exec: &mut Executor<M>) {
-        let Plan { row, pinned, .. } = exec.plans[plan as usize];
+    fn leave_line<M: Memory>(&mut self, plan: PlanId, column: u32, is_written: bool, exec: &mut Executor<M>) {
+        let Plan { row, pinned, .. } = exec.plans[plan];
         let bit = 1u64 << column;
         let Some(entry) = self.window.entry(row) else { return };
         if is_written {
             self.window.add(row, bit);
             self.give_to_late(plan, entry, bit, bit, exec);
-            exec.plans[plan as usize].written |= bit;
+            exec.plans[plan].written |= bit;
             // From now on, the row counts the kept version.
-            exec.plans[plan as usize].pinned &= !bit;
+            exec.plans[plan].pinned &= !bit;
         }
         let Some(order) = &mut self.window.order else { return };
         let first = order.leave(entry, plan, column);
@@ -195,7 +195,7 @@ impl InPlace {
             // The next write has the version kept that parity covers, if there is one. Otherwise the plan itself releases it.
             match first {
                 Some(next) => {
-                    exec.plans[plan as usize].pinned &= !bit;
+                    exec.plans[plan].pinned &= !bit;
                     exec.keep_replaced(next.plan, column);
                 }
                 None => self.window.drop_kept(entry, bit),
@@ -207,11 +207,11 @@ impl InPlace {
     }
 
     /// `plan` lost a member while it shared its row: what it could not write is written with the row alone.
-    pub(crate) fn write_rest_alone<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { wanted, written, .. } = exec.plans[plan as usize];
+    pub(crate) fn write_rest_alone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { wanted, written, .. } = exec.plans[plan];
         let rest = wanted & !written;
         let partial = self.covered_in_part(plan, rest, exec);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.defers = false;
         slot.wanted = rest;
         slot.written = 0;
@@ -220,7 +220,12 @@ impl InPlace {
 
     /// An update of parity beside writes begins: it is to cover the columns that it took over from `entry`, and no others. What
     /// is written meanwhile stays deferred.
-    pub(crate) fn begin_beside_writes<M: Memory>(&mut self, plan: u32, entry: u32, exec: &mut Executor<M>) {
+    pub(crate) fn begin_beside_writes<M: Memory>(
+        &mut self,
+        plan: PlanId,
+        entry: u32,
+        exec: &mut Executor<M>,
+    ) {
         let taken = self.window.begin_update(entry, plan);
         let in_line = self.window.order.as_ref().map_or(0, |order| order.columns(entry));
         // Writes that have begun replace, on the members, what this update is to cover.
@@ -234,19 +239,19 @@ impl InPlace {
                 exec.memory.copy(old, kept, 0, exec.members.page_bytes as usize);
             }
         }
-        exec.plans[plan as usize].kept |= in_memory;
+        exec.plans[plan].kept |= in_memory;
     }
 
     /// `plan` takes over columns `dirty` of `entry` again, which were written since it first did. Their newest content replaces
     /// what it took; what parity covers is what it took first. Returns these columns.
     pub(crate) fn drop_taken<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         entry: u32,
         dirty: u64,
         exec: &mut Executor<M>,
     ) -> u64 {
-        let slot = &exec.plans[plan as usize];
+        let slot = &exec.plans[plan];
         let again = if slot.purpose == Purpose::Parity { slot.dirty & dirty } else { 0 };
         if again != 0 && M::CARRIES_DATA {
             for column in columns(again) {
@@ -260,8 +265,8 @@ impl InPlace {
     }
 
     /// The end of a plan that shares its row.
-    pub(crate) fn end_beside<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, purpose, .. } = exec.plans[plan as usize];
+    pub(crate) fn end_beside<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, purpose, .. } = exec.plans[plan];
         let Some(entry) = self.window.entry(row) else { return };
         if purpose == Purpose::Parity {
             self.window.end_update(entry);

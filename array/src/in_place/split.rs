@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::PreParity;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -94,7 +94,7 @@ impl InPlace {
             return;
         }
         let plan = exec.take_plan(row, Purpose::Read);
-        exec.plans[plan as usize].wanted = mask;
+        exec.plans[plan].wanted = mask;
         exec.attach(plan, id);
         if lock != RowLock::None {
             // Content that leaves the cache while the read waits might reach the member after the read.
@@ -157,16 +157,16 @@ impl InPlace {
     pub(crate) fn has_plans_for<M: Memory>(&self, kind: RequestKind, exec: &Executor<M>) -> bool {
         let waits = kind == RequestKind::Write || kind == RequestKind::Trim && self.journal.is_some();
         if !waits || !self.window.is_open() {
-            return exec.free_plan != NONE;
+            return exec.has_free_plan();
         }
         let mut plan = exec.free_plan;
         for _ in 0..exec.geometry.data {
-            if plan == NONE {
+            if plan.is_none() {
                 return false;
             }
-            plan = exec.plans[plan as usize].next;
+            plan = exec.plans[plan].next;
         }
-        plan != NONE
+        !plan.is_none()
     }
 
     /// Merges a write into the last update that waits for `row`, if there is one.
@@ -183,16 +183,16 @@ impl InPlace {
         }
         let Some(entry) = exec.row_locks.entry_mut(row) else { return false };
         let waiting = entry.last_waiter;
-        if waiting == NONE
-            || exec.plans[waiting as usize].purpose != Purpose::Write
-            || exec.plans[waiting as usize].carried != 0
+        if waiting.is_none()
+            || exec.plans[waiting].purpose != Purpose::Write
+            || exec.plans[waiting].carried != 0
             || exec.free_attachment == NONE
         {
             return false;
         }
         self.cover(waiting, id, mask, exec);
         self.moves_in_zones(waiting, id, mask, exec);
-        if exec.plans[waiting as usize].absorbs {
+        if exec.plans[waiting].absorbs {
             self.absorbs(waiting, exec);
         }
         if !is_behind && !exec.has_bug(Bug::AcknowledgeMerged) {
@@ -218,7 +218,7 @@ impl InPlace {
             return;
         }
         let plan = exec.take_plan(row, Purpose::Trim);
-        exec.plans[plan as usize].wanted = mask;
+        exec.plans[plan].wanted = mask;
         exec.attach(plan, id);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
     }
@@ -249,11 +249,11 @@ impl InPlace {
     }
 
     /// Builds the steps of a trim.
-    pub(crate) fn build_trim<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan as usize];
+    pub(crate) fn build_trim<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, place, wanted, .. } = exec.plans[plan];
         if self.cached_columns(row) != 0 {
             // The content was written again, or is in flight, while this plan waited.
-            exec.plans[plan as usize].gave_up = true;
+            exec.plans[plan].gave_up = true;
             return;
         }
         let parity = exec.geometry.parity_columns();
@@ -264,28 +264,28 @@ impl InPlace {
             targets &= !parity;
         }
         if self.writes_ahead() && targets != 0 {
-            exec.plans[plan as usize].push_step(Step::Journal);
+            exec.plans[plan].push_step(Step::Journal);
         }
         exec.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
     }
 
     /// Builds the steps of a flush.
-    pub(crate) fn build_flush<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn build_flush<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         exec.build_flush_of(plan, |_| true);
         if let Some(intent) = &mut self.intent {
             // Content written without a missing member is durable once metadata records that the member is missing.
-            exec.plans[plan as usize].push_step(Step::Journal);
-            exec.plans[plan as usize].acknowledge_here();
+            exec.plans[plan].push_step(Step::Journal);
+            exec.plans[plan].acknowledge_here();
             intent.flush_begun();
         }
     }
 
     /// Adds columns `mask`, as far as request `id` covers them, to the writes of `plan`, bytes included.
-    pub(crate) fn cover<M: Memory>(&mut self, plan: u32, id: u32, mask: u64, exec: &mut Executor<M>) {
-        let row = exec.plans[plan as usize].row;
+    pub(crate) fn cover<M: Memory>(&mut self, plan: PlanId, id: u32, mask: u64, exec: &mut Executor<M>) {
+        let row = exec.plans[plan].row;
         let partial = self.partial_columns(id, row, mask, exec);
-        let before = exec.plans[plan as usize].wanted;
+        let before = exec.plans[plan].wanted;
         if M::CARRIES_DATA || (partial | before) != 0 {
             for column in columns(mask) {
                 let bit = 1 << column;
@@ -294,17 +294,18 @@ impl InPlace {
                     sectors = exec.sectors_of_page(id, self.array_page(row, column, exec));
                 }
                 self.load_sectors(plan, column, id, sectors, before & bit != 0, exec);
-                let cover = &mut exec.covers[plan as usize * exec.geometry.data as usize + column as usize];
+                let cover = exec.cover_of(plan, column);
+                let cover = &mut exec.covers[cover];
                 *cover = if before & bit != 0 { *cover | sectors } else { sectors };
-                let slot = &mut exec.plans[plan as usize];
+                let slot = &mut exec.plans[plan];
                 slot.wanted |= bit;
                 slot.partial =
                     if *cover == exec.whole_page { slot.partial & !bit } else { slot.partial | bit };
             }
         } else {
-            exec.plans[plan as usize].wanted = mask;
+            exec.plans[plan].wanted = mask;
             // A later merge needs the covered sectors; without merges they are not used.
-            let base = plan as usize * exec.geometry.data as usize;
+            let base = exec.cover_of(plan, 0);
             for column in columns(mask) {
                 exec.covers[base + column as usize] = exec.whole_page;
             }

@@ -2,6 +2,7 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -17,28 +18,25 @@ impl InPlace {
     #[inline]
     pub(crate) fn build_update<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<(), TooManyLost> {
-        if exec.plans[plan as usize].purpose == Purpose::Parity
-            && self.parity_memory.keeps(exec.plans[plan as usize].row)
-        {
+        if exec.plans[plan].purpose == Purpose::Parity && self.parity_memory.keeps(exec.plans[plan].row) {
             self.build_leaving(plan, exec);
             return Ok(());
         }
-        exec.plans[plan as usize].blank = self.blank.columns(exec.plans[plan as usize].row);
-        let absorbs = exec.plans[plan as usize].absorbs;
+        exec.plans[plan].blank = self.blank.columns(exec.plans[plan].row);
+        let absorbs = exec.plans[plan].absorbs;
         if absorbs {
-            exec.plans[plan as usize].kept = self.take_covered(plan, exec);
+            exec.plans[plan].kept = self.take_covered(plan, exec);
         }
         let lost = self.lost_columns(plan, exec);
         // A page that could not be read can still be written, which heals it; a failed member accepts no writes.
         let failed = if lost == 0 { 0 } else { exec.columns_on_failed(plan) };
-        exec.plans[plan as usize].missing =
-            if absorbs { lost & !exec.plans[plan as usize].kept } else { lost };
+        exec.plans[plan].missing = if absorbs { lost & !exec.plans[plan].kept } else { lost };
         if self.may_defer(plan, lost, exec) {
-            if exec.plans[plan as usize].lock == RowLock::SharedWrite {
+            if exec.plans[plan].lock == RowLock::SharedWrite {
                 self.build_sharing(plan, exec);
             } else {
                 self.build_deferring(plan, exec);
@@ -55,22 +53,22 @@ impl InPlace {
         if exec.has_bug(Bug::ReleasedTooEarly) {
             self.release_versions(plan, exec, driver);
         }
-        let deltas = self.deltas(exec.plans[plan as usize].row);
-        let slot = &mut exec.plans[plan as usize];
+        let deltas = self.deltas(exec.plans[plan].row);
+        let slot = &mut exec.plans[plan];
         if slot.wanted | slot.dirty == 0 && deltas == 0 {
             slot.decision = Decision::forced(Routine::Plain, Reason::NothingLate);
             return Ok(());
         }
         let tolerable = if exec.has_bug(Bug::FailureInvented) { 0 } else { exec.geometry.parity() };
-        if lost.count_ones() > tolerable && exec.plans[plan as usize].carried != 0 {
+        if lost.count_ones() > tolerable && exec.plans[plan].carried != 0 {
             return self.build_abandoning(plan, lost, exec, driver);
         }
         if lost.count_ones() > tolerable {
             // Without parity each chunk is independent: the remaining chunks are written. So are those of a gathered row,
             // which hosts know to be written: lost content must not read as zeros.
             let stands_alone = exec.geometry.parity() == 0 || self.is_fresh(plan, exec);
-            if !stands_alone || exec.plans[plan as usize].wanted & !lost == 0 {
-                let slot = &mut exec.plans[plan as usize];
+            if !stands_alone || exec.plans[plan].wanted & !lost == 0 {
+                let slot = &mut exec.plans[plan];
                 let has_written = slot.dirty != 0 || slot.purpose == Purpose::Parity;
                 if !has_written || slot.lost == 0 || slot.looked_again {
                     return Err(TooManyLost);
@@ -81,19 +79,19 @@ impl InPlace {
                 return self.build_update(plan, exec, driver);
             }
             exec.fail_requests(plan, lost, self);
-            let slot = &mut exec.plans[plan as usize];
+            let slot = &mut exec.plans[plan];
             slot.wanted &= !lost;
             slot.partial &= !lost;
         }
-        let Plan { row, place, wanted, dirty, written, partial, .. } = exec.plans[plan as usize];
+        let Plan { row, place, wanted, dirty, written, partial, .. } = exec.plans[plan];
         let parity = exec.geometry.parity_columns();
         let left_out = self.left_out(plan, exec);
-        exec.plans[plan as usize].blank = self.blank.columns(row) & !(wanted | dirty);
+        exec.plans[plan].blank = self.blank.columns(row) & !(wanted | dirty);
         let kept_parity = self.take_parity(plan, exec);
         self.keep_parity(plan, lost, left_out, exec);
         let (decision, reads) = self.choose(plan, (lost, failed), left_out, exec, driver);
         if matches!(decision.routine, Routine::Rcw | Routine::ShortStripe) {
-            exec.plans[plan as usize].blank = left_out & !(wanted | dirty);
+            exec.plans[plan].blank = left_out & !(wanted | dirty);
         }
         let reads = reads & !kept_parity;
         self.decided(plan, decision, exec, driver);
@@ -119,15 +117,15 @@ impl InPlace {
                     }
                     _ => live * ((updated + read).max(1) - 1),
                 };
-            exec.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+            exec.plans[plan].push_step(Step::Compute { pages: pages as u16 });
         }
         if absorbs {
             // The results go into the write cache.
-            exec.plans[plan as usize].acknowledge_here();
+            exec.plans[plan].acknowledge_here();
             return Ok(());
         }
-        if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plans[plan as usize].step().is_some() {
-            exec.plans[plan as usize].acknowledge_here();
+        if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plans[plan].step().is_some() {
+            exec.plans[plan].acknowledge_here();
         }
         let mut targets = (wanted & !written | parity) & !failed;
         if lost & wanted != 0 && exec.has_bug(Bug::DegradedParitySkipped) {
@@ -138,14 +136,14 @@ impl InPlace {
         if exec.has_bug(Bug::QLeftOld) || (lost != 0 && exec.has_bug(Bug::DegradedQSkipped)) {
             targets &= !second;
         }
-        if exec.plans[plan as usize].keeps_parity {
+        if exec.plans[plan].keeps_parity {
             targets &= !parity;
         }
         let hosts = self.class_of(plan, Class::HostWrite, exec);
         let class = move |column| if column < data { hosts } else { Class::Parity };
-        let has_news = targets != 0 || exec.plans[plan as usize].covers != 0;
+        let has_news = targets != 0 || exec.plans[plan].covers != 0;
         if self.writes_ahead() && has_news && !exec.has_bug(Bug::JournalSkipped) {
-            exec.plans[plan as usize].push_step(Step::Journal);
+            exec.plans[plan].push_step(Step::Journal);
         }
         // Content written to a lost chunk is only in the parity.
         let after_data =
@@ -153,7 +151,7 @@ impl InPlace {
         let is_early = (after_data || exec.has_bug(Bug::AcknowledgeBeforeParity)) && targets & !parity != 0;
         if is_early {
             exec.push_operations(plan, targets & !parity, OperationKind::Write, class, place);
-            exec.plans[plan as usize].acknowledge_here();
+            exec.plans[plan].acknowledge_here();
             targets &= parity;
             if exec.has_bug(Bug::FlushWithoutQ) {
                 exec.push_operations(plan, targets & !second, OperationKind::Write, class, place);
@@ -164,7 +162,7 @@ impl InPlace {
             exec.push_operations(plan, targets, OperationKind::Write, class, place);
         }
         if !is_early && !exec.has_bug(Bug::AcknowledgeBeforeWrite) {
-            exec.plans[plan as usize].acknowledge_here();
+            exec.plans[plan].acknowledge_here();
         }
         Ok(())
     }
@@ -173,13 +171,13 @@ impl InPlace {
     #[inline]
     fn choose<M: Memory, D: Driver<M>>(
         &self,
-        plan: u32,
+        plan: PlanId,
         (lost, failed): (u64, u64),
         left_out: u64,
         exec: &Executor<M>,
         driver: &mut D,
     ) -> (Decision, u64) {
-        let Plan { row, wanted, partial, dirty, kept, absorbs, lock, .. } = exec.plans[plan as usize];
+        let Plan { row, wanted, partial, dirty, kept, absorbs, lock, .. } = exec.plans[plan];
         let blank = self.blank.columns(row);
         let in_memory = self.parity_in_memory(row, exec);
         let deltas = self.deltas(row);
@@ -228,8 +226,8 @@ impl InPlace {
     }
 
     /// Whether `plan` is the first write of a row that was gathered or encoded in memory.
-    pub(crate) fn is_fresh<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> bool {
-        let row = exec.plans[plan as usize].row;
+    pub(crate) fn is_fresh<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
+        let row = exec.plans[plan].row;
         self.gather.as_ref().is_some_and(|gather| gather.is_fresh(row))
             || self.encode.as_ref().is_some_and(|encode| encode.is_fresh(row))
             || self.encode.is_some() && exec.has_bug(Bug::LateMemberEncodesAlone)
@@ -239,13 +237,13 @@ impl InPlace {
     #[inline]
     pub(crate) fn decided<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         decision: Decision,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
         let is_fresh = decision.reason == Reason::FirstWrite || self.is_fresh(plan, exec);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.decision = decision;
         if decision.routine != Routine::Plain && !is_fresh && !std::mem::replace(&mut slot.told, true) {
             let (row, dirty) = (slot.row, (slot.wanted | slot.dirty).count_ones());
@@ -255,8 +253,8 @@ impl InPlace {
 
     /// Columns of the plan's row that cannot be used: on failed members, or found bad by the plan itself.
     #[inline]
-    pub(crate) fn lost_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let slot = &exec.plans[plan as usize];
+    pub(crate) fn lost_columns<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let slot = &exec.plans[plan];
         let mut lost = slot.lost;
         if self.window.is_stale(slot.row) && slot.purpose != Purpose::Flush {
             lost |= exec.geometry.parity_columns();
@@ -292,12 +290,12 @@ fn choose_by_pages(rmw: u64, rcw: u64, deltas: u32) -> (Decision, u64) {
 #[inline]
 fn choose_freely<M: Memory, D: Driver<M>>(
     exec: &Executor<M>,
-    plan: u32,
+    plan: PlanId,
     rmw: u64,
     rcw: u64,
     driver: &mut D,
 ) -> (Decision, u64) {
-    let Plan { place, row, wanted, dirty, pinned, .. } = exec.plans[plan as usize];
+    let Plan { place, row, wanted, dirty, pinned, .. } = exec.plans[plan];
     let choice = Choice {
         now: exec.now,
         row,

@@ -3,6 +3,7 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_core::plan::Purpose;
@@ -106,9 +107,9 @@ impl InPlace {
     }
 
     /// The plan of records is over. Returns whether it wrote zeros on vacant pages.
-    pub(crate) fn vacant_cleared<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+    pub(crate) fn vacant_cleared<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_clearing) else { return false };
-        exec.plans[plan as usize].is_under_way = false;
+        exec.plans[plan].is_under_way = false;
         (journal.record.is_under_way, journal.is_clearing) = (false, false);
         journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
         true

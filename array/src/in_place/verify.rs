@@ -3,6 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::crc32c;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, Outcome};
 use stripewise_core::plan::{Plan, Purpose};
@@ -53,9 +54,9 @@ impl InPlace {
 
     /// Whether the content that `plan` decoded has the expected checksums. If not, the requested content is lost: the plan
     /// ends, and writes nothing.
-    pub(crate) fn verify_decoded<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+    pub(crate) fn verify_decoded<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let Some(journal) = &self.journal else { return true };
-        let Plan { place, purpose, wanted, .. } = exec.plans[plan as usize];
+        let Plan { place, purpose, wanted, .. } = exec.plans[plan];
         let is_wrong = |&column: &u32| {
             let (group, position) = exec.geometry.position_of(exec.geometry.member(place, column).into());
             let expected = journal.table.get(group, place.page - exec.geometry.first_page, position);
@@ -67,7 +68,7 @@ impl InPlace {
         if wrong == 0 {
             return true;
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.end_here();
         slot.gave_up = true;
         exec.fail_requests(plan, if purpose == Purpose::Read { wrong } else { wanted }, self);

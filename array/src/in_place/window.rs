@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::PageId;
 
 use crate::in_place::page_order::PageOrder;
@@ -24,8 +24,8 @@ struct Late {
     /// Of those: the columns whose covered content memory keeps, although members keep versions. It was new when the update of
     /// parity that covers it began, and a later write replaces it on the member.
     in_memory: u64,
-    /// The plan that updates the row's parity beside writes, plus one; 0 if there is none.
-    update: u32,
+    /// The plan that updates the row's parity beside writes.
+    update: Option<PlanId>,
     /// The first record of the redo journal that must be kept until parity covers them, or 0.
     record: u64,
 }
@@ -216,28 +216,29 @@ impl Window {
     }
 
     /// The plan that updates the entry's parity beside writes.
-    pub(crate) fn update(&self, entry: u32) -> Option<u32> {
-        self.entries[entry as usize].update.checked_sub(1)
+    pub(crate) fn update(&self, entry: u32) -> Option<PlanId> {
+        self.entries[entry as usize].update
     }
 
     /// `plan` takes over the dirty columns of the entry, beside writes. Returns these columns.
-    pub(crate) fn begin_update(&mut self, entry: u32, plan: u32) -> u64 {
+    pub(crate) fn begin_update(&mut self, entry: u32, plan: PlanId) -> u64 {
         let late = &mut self.entries[entry as usize];
         let taken = std::mem::take(&mut late.dirty);
-        late.update = plan + 1;
+        late.update = Some(plan);
         self.drop_kept(entry, taken);
         taken
     }
 
     /// The update of parity beside writes is over.
     pub(crate) fn end_update(&mut self, entry: u32) {
-        self.entries[entry as usize].update = 0;
+        self.entries[entry as usize].update = None;
     }
 
     /// Removes the entry if nothing refers to it: no dirty column, no write that shares the row, no update beside writes.
     pub(crate) fn tidy(&mut self, entry: u32) {
         let Late { dirty, update, .. } = self.entries[entry as usize];
-        if dirty == 0 && update == 0 && self.order.as_ref().is_none_or(|order| order.columns(entry) == 0) {
+        if dirty == 0 && update.is_none() && self.order.as_ref().is_none_or(|order| order.columns(entry) == 0)
+        {
             self.remove(entry);
         }
     }

@@ -5,7 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Class;
 use stripewise_core::plan::{Plan, Purpose};
@@ -155,7 +155,7 @@ impl InPlace {
     #[inline]
     pub(crate) fn moves_in_zones<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         id: u32,
         mask: u64,
         exec: &mut Executor<M>,
@@ -163,19 +163,19 @@ impl InPlace {
         if self.zones.is_none() {
             return;
         }
-        let row = exec.plans[plan as usize].row;
+        let row = exec.plans[plan].row;
         for column in columns(mask) {
             let page = exec.geometry.array_page(row, column);
             if self.mover_to(page) == Some(id) {
-                exec.plans[plan as usize].moves |= 1 << column;
+                exec.plans[plan].moves |= 1 << column;
             }
         }
     }
 
     /// The host writes of `plan` are done, as far as possible.
     #[inline]
-    pub(crate) fn plan_written_in_zones<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, purpose, moves, carried, gave_up, .. } = exec.plans[plan as usize];
+    pub(crate) fn plan_written_in_zones<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, purpose, moves, carried, gave_up, .. } = exec.plans[plan];
         if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || gave_up {
             return;
         }
@@ -293,8 +293,8 @@ impl InPlace {
 
     /// The class of the reads or writes of `plan`: the controller's own class where the plan moves a block home.
     #[inline]
-    pub(crate) fn class_of<M: Memory>(&self, plan: u32, hosts: Class, exec: &Executor<M>) -> Class {
-        let first = exec.plans[plan as usize].first_request;
+    pub(crate) fn class_of<M: Memory>(&self, plan: PlanId, hosts: Class, exec: &Executor<M>) -> Class {
+        let first = exec.plans[plan].first_request;
         if self.zones.is_none()
             || first == NONE
             || exec.attachments[first as usize].request != exec.internal_id()

@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -44,7 +44,7 @@ impl Log {
         else {
             return false;
         };
-        if exec.free_plan == NONE || !self.can_note_triggers(stream, exec) {
+        if !exec.has_free_plan() || !self.can_note_triggers(stream, exec) {
             return false;
         }
         #[cfg(debug_assertions)]
@@ -220,7 +220,7 @@ impl Log {
     /// Gives the columns of the stripe of `plan` the next slots, one on each member, with parity turned by `rotation`.
     fn lay_row<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         &Chunks { stream, at, count, stride }: &Chunks,
         rotation: u32,
         open: &mut Open,
@@ -244,7 +244,7 @@ impl Log {
             }
             let is_first = position == 0;
             if is_first {
-                exec.plans[plan as usize].row = slot;
+                exec.plans[plan].row = slot;
             }
             let number = (position + width - rotation) % width;
             let column = if number < parity {
@@ -262,7 +262,7 @@ impl Log {
             self.homes_mut(plan)[column as usize] = slot;
             position += 1;
         }
-        exec.plans[plan as usize].wanted = u64::MAX >> (64 - count);
+        exec.plans[plan].wanted = u64::MAX >> (64 - count);
     }
 
     /// Lets the next stripe of `stream`, of `count` chunks where there is room for `most`, continue the band of the previous
@@ -292,7 +292,7 @@ impl Log {
     /// Takes the chunk in `place` for `column` of `plan`. Returns the chunk, and the place that is `stride` places later.
     pub(crate) fn take_chunk<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         column: u32,
         place: u32,
         stride: u32,
@@ -307,7 +307,7 @@ impl Log {
         // Requests that wait for the chunk to be durable now wait for the plan.
         while node != NONE {
             let next = exec.attachments[node as usize].next;
-            let first = &mut exec.plans[plan as usize].first_request;
+            let first = &mut exec.plans[plan].first_request;
             exec.attachments[node as usize].next = std::mem::replace(first, node);
             node = next;
         }
@@ -317,7 +317,7 @@ impl Log {
     /// Requests whose writes made the next `count` chunks of `stream` due now wait for `plan`.
     pub(crate) fn take_triggers<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         stream: usize,
         mut count: u32,
         exec: &mut Executor<M>,
@@ -341,14 +341,14 @@ impl Log {
 
     /// Columns of the stripe of `plan`, as a mask.
     #[inline]
-    pub(crate) fn present(&self, plan: u32) -> u64 {
+    pub(crate) fn present(&self, plan: PlanId) -> u64 {
         let homes = self.homes(plan).iter().enumerate();
         homes.fold(0, |mask, (column, &slot)| if slot == NOWHERE { mask } else { mask | 1 << column })
     }
 
     /// The columns of `mask` of the stripe of `plan` that are on failed members.
     #[inline]
-    pub(crate) fn slots_on_failed<M: Memory>(&self, plan: u32, mask: u64, exec: &Executor<M>) -> u64 {
+    pub(crate) fn slots_on_failed<M: Memory>(&self, plan: PlanId, mask: u64, exec: &Executor<M>) -> u64 {
         let log = self;
         if !exec.any_failed && !log.is_rebuilding() {
             return 0;
@@ -361,13 +361,13 @@ impl Log {
     }
 
     /// Builds the steps of writing a stripe: compute parity, then write all columns at once.
-    pub(crate) fn build_append<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn build_append<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present, exec);
-        let data = exec.plans[plan as usize].wanted;
+        let data = exec.plans[plan].wanted;
         let parity = present & !data;
         let pages = parity.count_ones() * (data.count_ones() - 1);
-        exec.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        exec.plans[plan].push_step(Step::Compute { pages: pages as u16 });
         let is_relocation = self.stream_of(plan) >= self.hosts();
         let of_data = if is_relocation { Class::ArrayGcWrite } else { Class::HostWrite };
         let first_parity = exec.geometry.data;
@@ -380,14 +380,14 @@ impl Log {
             targets &= !(u64::MAX << (first_parity + exec.geometry.parity().div_ceil(2)));
         }
         self.push_slots(plan, targets, OperationKind::Write, class, exec);
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
         if exec.has_bug(Bug::StripeAcknowledgedEarly) {
-            exec.plans[plan as usize].ack_after = 0;
+            exec.plans[plan].ack_after = 0;
         }
     }
 
     /// The stream whose chunks `plan` writes.
-    fn stream_of(&self, plan: u32) -> usize {
+    fn stream_of(&self, plan: PlanId) -> usize {
         self.buffer.get(self.place(plan, 0)).stream.into()
     }
 
@@ -395,17 +395,17 @@ impl Log {
     #[inline]
     pub(crate) fn push_slots<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         mask: u64,
         kind: OperationKind,
         class: impl Fn(u32) -> Class,
         exec: &mut Executor<M>,
     ) {
-        let is_append = exec.plans[plan as usize].purpose == Purpose::Append;
+        let is_append = exec.plans[plan].purpose == Purpose::Append;
         let stream = if exec.scheme.elastic.device_streams && is_append { self.stream_of(plan) } else { 0 };
-        let first = exec.plans[plan as usize].operations;
+        let first = exec.plans[plan].operations;
         let count = mask.count_ones() as u16;
-        let base = (plan * exec.stride) as usize + first as usize;
+        let base = exec.first_operation(plan) as usize + first as usize;
         for (slot, column) in exec.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
             let (member, page) = self.member(self.homes(plan)[column as usize]);
             slot.operation = stripewise_core::operation::Operation {
@@ -418,19 +418,19 @@ impl Log {
                 ..stripewise_core::operation::Operation::default()
             };
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.operations += count;
         slot.push_step(Step::Operations { first, count });
     }
 
     /// Completes the write of a stripe, or of as much of it as its parity can replace: its chunks are now mapped to its slots,
     /// unless they were overwritten meanwhile.
-    pub(crate) fn appended<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let wanted = exec.plans[plan as usize].wanted;
+    pub(crate) fn appended<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let wanted = exec.plans[plan].wanted;
         let is_relocation = self.stream_of(plan) >= self.hosts();
-        let gave_up = exec.plans[plan as usize].gave_up;
+        let gave_up = exec.plans[plan].gave_up;
         self.stripe_over(plan, exec);
-        let segment = self.segment_of(exec.plans[plan as usize].row);
+        let segment = self.segment_of(exec.plans[plan].row);
         let mut left = wanted;
         while left != 0 {
             // Chunks that return to their queue do so in reverse order.
@@ -449,7 +449,7 @@ impl Log {
             }
             self.buffer.give(place);
         }
-        let row = exec.plans[plan as usize].row;
+        let row = exec.plans[plan].row;
         if gave_up && self.durable.is_some() {
             let stripe = self.directory.stripe(row);
             self.directory.clear_stripe(stripe);
@@ -476,7 +476,7 @@ impl Log {
         let is_collecting =
             |collection: Collection| collection.reads > 0 || log.segments.is_held(collection.victim);
         let lacks =
-            exec.free_plan == NONE || !(0..log.open.len()).all(|stream| self.can_note_triggers(stream, exec));
+            !exec.has_free_plan() || !(0..log.open.len()).all(|stream| self.can_note_triggers(stream, exec));
         let goes_on = lacks || log.in_flight > 0 || log.collection.is_some_and(is_collecting);
         if !is_due || goes_on || log.is_full {
             return false;

@@ -4,7 +4,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::summary::encode;
 use stripewise_core::format::{Entry, EntryRole, SummaryHeader};
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -117,8 +117,8 @@ impl Log {
     }
 
     /// A stripe is on the members, or never will be.
-    pub(crate) fn stripe_over<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let slot = exec.plans[plan as usize].row;
+    pub(crate) fn stripe_over<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let slot = exec.plans[plan].row;
         if let Some(durable) = &mut self.durable
             && let Some(batch) = durable.batch_of(slot)
         {
@@ -127,7 +127,7 @@ impl Log {
     }
 
     /// Records the checksums of a stripe whose parity was computed.
-    pub(crate) fn note_checksums<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn note_checksums<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if !M::CARRIES_DATA || !self.is_kept() {
             return;
         }
@@ -150,7 +150,7 @@ impl Log {
         let Some(durable) = self.durable.as_mut() else { return false };
         let is_next = |batch: &&mut Batch| batch.number.is_some() && batch.writing == 0 && !batch.is_closing;
         let Some(batch) = durable.batches.iter_mut().find(is_next) else { return false };
-        if exec.free_plan == NONE {
+        if !exec.has_free_plan() {
             return false;
         }
         batch.is_closing = true;
@@ -161,8 +161,8 @@ impl Log {
     }
 
     /// Builds the step of writing a summary: all its copies.
-    pub(crate) fn build_summary<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let first = exec.plans[plan as usize].row;
+    pub(crate) fn build_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let first = exec.plans[plan].row;
         if M::CARRIES_DATA {
             let page = self.take_metadata_page(plan, 0, exec);
             let group = self.group(self.segment_of(first));
@@ -175,7 +175,7 @@ impl Log {
         }
         let end = self.durable_mut().batch_of(first).map_or(first, |batch| batch.end);
         let limit = end.min(first + u64::from(exec.geometry.width));
-        let base = (plan * exec.stride) as usize;
+        let base = exec.first_operation(plan) as usize;
         let mut count = 0;
         for slot in first..limit {
             if self.directory.role(slot) != Role::Copy || self.is_on_failed(slot, exec) {
@@ -192,15 +192,15 @@ impl Log {
             count += 1;
         }
         self.durable_mut().counts.summaries += u64::from(count);
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.operations = count;
         slot.push_step(Step::Operations { first: 0, count });
         slot.acknowledge_here();
     }
 
     /// A summary is written, and with it its batch.
-    pub(crate) fn summarised<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let first = exec.plans[plan as usize].row;
+    pub(crate) fn summarised<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let first = exec.plans[plan].row;
         #[cfg(debug_assertions)]
         self.keep_short_batch(first);
         self.durable_mut().batches.retain(|batch| batch.first != first);
@@ -211,11 +211,11 @@ impl Log {
     /// Whether `member` may stay in the array although a write to it failed: a failed stripe is written elsewhere.
     pub(crate) fn tolerates_write_error<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         member: u16,
         exec: &mut Executor<M>,
     ) -> bool {
-        let slot = &exec.plans[plan as usize];
+        let slot = &exec.plans[plan];
         let is_scrub =
             slot.purpose == Purpose::Scrub || slot.purpose == Purpose::RepairSummary && slot.carried != 0;
         if slot.purpose == Purpose::Discard || is_scrub {
@@ -224,7 +224,7 @@ impl Log {
         }
         // A stripe that is written elsewhere takes twice the space. Where space is scarce, the member must be failed instead.
         let has_space = self.has_space_for(2 * exec.geometry.data);
-        let is_stripe = has_space && exec.plans[plan as usize].purpose == Purpose::Append;
+        let is_stripe = has_space && exec.plans[plan].purpose == Purpose::Append;
         let Some(durable) = self.durable.as_mut().filter(|_| is_stripe) else {
             return false;
         };
@@ -236,7 +236,7 @@ impl Log {
     /// Allocates the `nth` page of metadata that `plan` writes.
     pub(crate) fn take_metadata_page<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         nth: u32,
         exec: &mut Executor<M>,
     ) -> u32 {

@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::crc32c;
 use stripewise_core::geometry::COLUMNS_MAX;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::{Path, Plan, Trust};
 use stripewise_exec::Executor;
@@ -13,11 +13,11 @@ use crate::log::Log;
 
 impl Log {
     /// Index of the buffer for new content of a column; the buffers of old content follow all of these.
-    fn new_index<M: Memory>(&self, plan: u32, column: u32, exec: &Executor<M>) -> usize {
-        (plan * exec.buffers_each + column) as usize
+    fn new_index<M: Memory>(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> usize {
+        (plan.number() * exec.buffers_each + column) as usize
     }
 
-    fn old_index<M: Memory>(&self, plan: u32, column: u32, exec: &Executor<M>) -> usize {
+    fn old_index<M: Memory>(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> usize {
         self.new_index(plan, exec.geometry.columns + column, exec)
     }
 
@@ -30,9 +30,9 @@ impl Log {
     }
 
     /// Computes the parity of a stripe to be written.
-    pub(crate) fn encode_stripe<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn encode_stripe<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let data = exec.geometry.data;
-        let wanted = exec.plans[plan as usize].wanted;
+        let wanted = exec.plans[plan].wanted;
         let mut row = [NONE; COLUMNS_MAX as usize];
         for column in 0..exec.geometry.columns {
             let is_absent = column < data && wanted >> column & 1 == 0;
@@ -55,14 +55,19 @@ impl Log {
     }
 
     /// The buffer of new content of a column.
-    pub(crate) fn new_page<M: Memory>(&mut self, plan: u32, column: u32, exec: &mut Executor<M>) -> PageId {
+    pub(crate) fn new_page<M: Memory>(
+        &mut self,
+        plan: PlanId,
+        column: u32,
+        exec: &mut Executor<M>,
+    ) -> PageId {
         let index = self.new_index(plan, column, exec);
         self.buffer_at(index, exec)
     }
 
     /// Decodes the columns that `plan` needs and could not read from the rest of the stripe.
-    pub(crate) fn decode_stripe<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { gave_up, missing, wanted, trust, .. } = exec.plans[plan as usize];
+    pub(crate) fn decode_stripe<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { gave_up, missing, wanted, trust, .. } = exec.plans[plan];
         if trust == Trust::Asks {
             return self.told_by_summary(plan, exec);
         }
@@ -71,14 +76,14 @@ impl Log {
         }
         self.decode_slots(plan, missing, exec.geometry.columns, exec);
         if !self.is_right(plan, missing & wanted, exec.geometry.columns, exec) {
-            let slot = &mut exec.plans[plan as usize];
+            let slot = &mut exec.plans[plan];
             slot.trust = if trust == Trust::Result { Trust::Asks } else { Trust::Nothing };
             slot.build_again = true;
         }
     }
 
     /// Whether the decoded columns of `mask` have their known checksums. Their buffers begin with the plan's `offset`-th.
-    fn is_right<M: Memory>(&self, plan: u32, mask: u64, offset: u32, exec: &Executor<M>) -> bool {
+    fn is_right<M: Memory>(&self, plan: PlanId, mask: u64, offset: u32, exec: &Executor<M>) -> bool {
         let is_right = |column| {
             let page = exec.buffers[self.new_index(plan, offset + column, exec)];
             let expected = self.column(plan, column).checksum;
@@ -89,16 +94,16 @@ impl Log {
 
     /// Like [`Self::decode_stripe`], for the columns that the second side of a hedged read replaces, in the buffers that it
     /// has read into. Returns whether the result is right.
-    pub(crate) fn decode_stripe_again<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
-        let Path { hedged, without, .. } = exec.plans[plan as usize].path;
+    pub(crate) fn decode_stripe_again<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
+        let Path { hedged, without, .. } = exec.plans[plan].path;
         self.decode_slots(plan, without, 0, exec);
         self.is_right(plan, hedged, 0, exec)
     }
 
     /// Decodes the wanted columns in `missing`. Their buffers begin with the plan's `offset`-th.
-    fn decode_slots<M: Memory>(&mut self, plan: u32, missing: u64, offset: u32, exec: &mut Executor<M>) {
+    fn decode_slots<M: Memory>(&mut self, plan: PlanId, missing: u64, offset: u32, exec: &mut Executor<M>) {
         let present = self.present(plan);
-        let wanted = missing & exec.plans[plan as usize].wanted;
+        let wanted = missing & exec.plans[plan].wanted;
         let (absent, sources) = if self.depth > 1 {
             let sources = self.deep_sources(missing, wanted, exec);
             (sources & !present, sources)
@@ -144,9 +149,9 @@ impl Log {
     }
 
     /// Copies the content that the read `plan` has for request `id` into the host's payload.
-    pub(crate) fn store_chunks<M: Memory>(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
-        for column in columns(exec.plans[plan as usize].wanted) {
-            let is_again = exec.plans[plan as usize].path.is_second_first;
+    pub(crate) fn store_chunks<M: Memory>(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
+        for column in columns(exec.plans[plan].wanted) {
+            let is_again = exec.plans[plan].path.is_second_first;
             let index = if is_again {
                 self.new_index(plan, column, exec)
             } else {
@@ -171,7 +176,7 @@ impl Log {
     /// Takes the content that `plan` has read or decoded of a column; [`NONE`] where there are no bytes.
     pub(crate) fn take_content<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         column: u32,
         exec: &mut Executor<M>,
     ) -> PageId {
@@ -183,7 +188,7 @@ impl Log {
     }
 
     /// Drops the plan's reference to the buffer of a data column that it was to write: the buffer has another owner.
-    pub(crate) fn disown_buffer<M: Memory>(&mut self, plan: u32, column: u32, exec: &mut Executor<M>) {
+    pub(crate) fn disown_buffer<M: Memory>(&mut self, plan: PlanId, column: u32, exec: &mut Executor<M>) {
         if M::CARRIES_DATA {
             let index = self.new_index(plan, column, exec);
             exec.buffers[index] = NONE;

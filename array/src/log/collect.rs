@@ -4,7 +4,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::Purpose;
 use stripewise_exec::Executor;
@@ -45,14 +45,14 @@ impl Log {
         match self.next_live_chunks(collection) {
             Next::Stripe(stripe, wanted) => {
                 let count = wanted.count_ones();
-                if exec.free_plan == NONE || self.buffer.available() < count {
+                if !exec.has_free_plan() || self.buffer.available() < count {
                     return false;
                 }
                 self.buffer.reserve(count);
                 self.collection =
                     Some(Collection { next: stripe.1, reads: collection.reads + 1, ..collection });
                 let plan = self.plan_of_stripe(stripe, Purpose::Collect, exec);
-                exec.plans[plan as usize].wanted = wanted;
+                exec.plans[plan].wanted = wanted;
                 exec.begin(plan, self, driver);
                 true
             }
@@ -172,9 +172,9 @@ impl Log {
     }
 
     /// Valid chunks of the victim were read: those still valid continue in controller memory.
-    pub(crate) fn collected<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let wanted = exec.plans[plan as usize].wanted;
-        let lost = if exec.plans[plan as usize].gave_up { exec.plans[plan as usize].missing } else { 0 };
+    pub(crate) fn collected<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let wanted = exec.plans[plan].wanted;
+        let lost = if exec.plans[plan].gave_up { exec.plans[plan].missing } else { 0 };
         self.buffer.unreserve(wanted.count_ones());
         for column in columns(wanted) {
             let slot = self.homes(plan)[column as usize];

@@ -13,6 +13,7 @@
 
 use stripewise_code::Code;
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 
@@ -38,13 +39,13 @@ impl Log {
     /// Gives the columns of the stripe of `plan` the next slots. Returns the number of parity chunks.
     pub(crate) fn lay_deep<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         &Chunks { stream, at, count, stride }: &Chunks,
         open: &mut Open,
         exec: &mut Executor<M>,
     ) -> u32 {
         let first = open.next;
-        exec.plans[plan as usize].row = first;
+        exec.plans[plan].row = first;
         let mut place = self.buffer.first(stream);
         // The stream of a plan is that of its first column, even if that column has no chunk.
         self.set_place(plan, 0, place);
@@ -84,7 +85,7 @@ impl Log {
             }
         }
         open.next = first + u64::from(column + 2 * self.width);
-        exec.plans[plan as usize].wanted = data;
+        exec.plans[plan].wanted = data;
         parity.count_ones()
     }
 

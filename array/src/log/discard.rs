@@ -8,7 +8,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::Purpose;
@@ -48,7 +48,7 @@ impl Log {
             }
             return is_over;
         }
-        if exec.free_plan == NONE {
+        if !exec.has_free_plan() {
             return false;
         }
         // All rows at once: a driver merges adjacent pages into one call.
@@ -63,7 +63,7 @@ impl Log {
     }
 
     /// Builds the step of a discard: a row, except for pages on failed members.
-    pub(crate) fn build_discard<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn build_discard<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let row = u64::MAX >> (64 - exec.geometry.width);
         let mut living = row;
         for column in columns(row) {

@@ -5,6 +5,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Purpose;
 use stripewise_exec::Executor;
@@ -32,11 +33,11 @@ pub(crate) struct Short {
 impl Log {
     /// The parity of `plan` was computed from the chunks that it writes: the parity of an extended stripe also takes over the
     /// old parity. A short stripe is remembered.
-    pub(crate) fn note_short<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn note_short<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if !exec.has_bug(Bug::ShortStripeExtended) || !self.is_kept() {
             return;
         }
-        let (row, wanted) = (exec.plans[plan as usize].row, exec.plans[plan as usize].wanted);
+        let (row, wanted) = (exec.plans[plan].row, exec.plans[plan].wanted);
         // A stripe is written with its first chunk; an extension has none.
         let before = self.durable_mut().short.take().filter(|_| wanted & 1 == 0);
         let parity = exec.geometry.parity_columns();
@@ -114,7 +115,7 @@ impl Log {
         for (nth, (slot, _)) in (exec.geometry.data..).zip(parity) {
             self.homes_mut(plan)[nth as usize] = slot;
         }
-        exec.plans[plan as usize].wanted = 1 << column;
+        exec.plans[plan].wanted = 1 << column;
         self.directory.put_data(slot, chunk, false);
         // The summary is in flight again, too.
         self.segments.write_begun(segment);

@@ -8,6 +8,7 @@
 //! Source: collection that learns the content of a segment from its summary is due to Rosenblum and Ousterhout, SOSP 1991.
 
 use stripewise_core::format::Summary;
+use stripewise_core::ids::PlanId;
 
 use super::addresses::NOWHERE;
 use super::contents::{Content, Told, Walker};
@@ -111,10 +112,10 @@ impl Log {
 
     /// The known content of a column of the stripe of `plan`: one that the plan wants, or that its walker knows.
     #[inline]
-    pub(crate) fn column(&self, plan: u32, column: u32) -> Content {
+    pub(crate) fn column(&self, plan: PlanId, column: u32) -> Content {
         match self.directory.chunk(self.homes(plan)[column as usize]) {
             Some(chunk) => Content { chunk, ..Content::UNKNOWN },
-            None => self.contents[(plan * self.columns + column) as usize],
+            None => self.contents[(plan.number() * self.columns + column) as usize],
         }
     }
 
@@ -139,15 +140,15 @@ impl Log {
     }
 
     /// The content of its stripe that `plan` knows, if it tracks any.
-    pub(crate) fn contents_mut(&mut self, plan: u32) -> &mut [Content] {
-        let first = plan as usize * self.columns as usize;
+    pub(crate) fn contents_mut(&mut self, plan: PlanId) -> &mut [Content] {
+        let first = plan.number() as usize * self.columns as usize;
         self.contents.get_mut(first..first + self.columns as usize).unwrap_or_default()
     }
 
     /// Records the content of a column of the stripe of `plan`.
     #[inline]
-    pub(crate) fn set_content(&mut self, plan: u32, column: u32, content: Content) {
-        if let Some(known) = self.contents.get_mut((plan * self.columns + column) as usize) {
+    pub(crate) fn set_content(&mut self, plan: PlanId, column: u32, content: Content) {
+        if let Some(known) = self.contents.get_mut((plan.number() * self.columns + column) as usize) {
             *known = content;
         }
     }

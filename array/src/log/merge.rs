@@ -1,7 +1,7 @@
 //! Writes of parts of chunks that are in the log.
 
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
@@ -19,14 +19,14 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Written {
-        if exec.free_plan == NONE {
+        if !exec.has_free_plan() {
             return Written::Waits;
         }
         let stream = self.classify(id, chunk, exec);
         self.buffer.reserve(1);
         let plan = self.read_plan(chunk, slot, Purpose::Merge, exec);
         self.merges.push((chunk, plan));
-        exec.plans[plan as usize].stream = stream as u8;
+        exec.plans[plan].stream = stream as u8;
         self.attach_writer(plan, id, exec);
         exec.begin(plan, self, driver);
         Written::Taken
@@ -34,18 +34,18 @@ impl Log {
 
     /// Handles a write of a chunk that an earlier write is reading: it is applied to the result of the earlier write, so that
     /// the writes keep their order.
-    pub(crate) fn join_merge<M: Memory>(&mut self, id: u32, plan: u32, exec: &mut Executor<M>) -> Written {
+    pub(crate) fn join_merge<M: Memory>(&mut self, id: u32, plan: PlanId, exec: &mut Executor<M>) -> Written {
         if !exec.has_attachments(if self.is_durable(exec) { 2 } else { 1 }) {
             return Written::Waits;
         }
         let chunk = exec.requests[id as usize].cursor.remaining().0;
-        exec.plans[plan as usize].stream = self.classify(id, chunk, exec) as u8;
+        exec.plans[plan].stream = self.classify(id, chunk, exec) as u8;
         self.attach_writer(plan, id, exec);
         Written::Taken
     }
 
     /// Lets request `id` wait for `plan`, and reserves the attachment with which it will wait for the chunk to be durable.
-    fn attach_writer<M: Memory>(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
+    fn attach_writer<M: Memory>(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
         exec.attach(plan, id);
         if self.is_durable(exec) {
             exec.attach(plan, id);
@@ -58,11 +58,11 @@ impl Log {
     /// overwritten as a whole.
     pub(crate) fn merged<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { wanted, gave_up, stream, .. } = exec.plans[plan as usize];
+        let Plan { wanted, gave_up, stream, .. } = exec.plans[plan];
         let stream = usize::from(stream);
         let column = wanted.trailing_zeros();
         let chunk = self.column(plan, column).chunk;
@@ -100,12 +100,12 @@ impl Log {
     }
 
     /// Reverses the list of requests that wait for `plan`, so that it begins with the first, and returns its head.
-    fn turn_attachments<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> u32 {
-        let mut node = std::mem::replace(&mut exec.plans[plan as usize].first_request, NONE);
+    fn turn_attachments<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> u32 {
+        let mut node = std::mem::replace(&mut exec.plans[plan].first_request, NONE);
         while node != NONE {
-            let first = std::mem::replace(&mut exec.plans[plan as usize].first_request, node);
+            let first = std::mem::replace(&mut exec.plans[plan].first_request, node);
             node = std::mem::replace(&mut exec.attachments[node as usize].next, first);
         }
-        exec.plans[plan as usize].first_request
+        exec.plans[plan].first_request
     }
 }

@@ -71,6 +71,7 @@ use stripewise_core::format::layout::Layout;
 use stripewise_core::format::{Superblock, summary};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::hotness::Hotness;
+use stripewise_core::ids::PlanId;
 use stripewise_core::placement::{Dimensions, Persistence, Relocations, places};
 use stripewise_core::scheme::Scheme;
 
@@ -132,7 +133,7 @@ pub(crate) struct Log {
     pub(crate) segments: Segments,
     pub(crate) buffer: Buffer,
     /// Chunks that are read because part of them is overwritten, each with the plan that reads it.
-    pub(crate) merges: Vec<(u64, u32)>,
+    pub(crate) merges: Vec<(u64, PlanId)>,
     pub(crate) hotness: Hotness,
     /// The user's own victim of array GC, if the scheme asks for one.
     pub(crate) segment_chooser: Option<Box<dyn ChooseSegment>>,
@@ -298,7 +299,7 @@ impl Log {
 
     /// The plan that reads `chunk` because part of it is overwritten.
     #[inline]
-    pub(crate) fn merge_of(&self, chunk: u64) -> Option<u32> {
+    pub(crate) fn merge_of(&self, chunk: u64) -> Option<PlanId> {
         self.merges.iter().find(|&&(merged, _)| merged == chunk).map(|&(_, plan)| plan)
     }
 
@@ -371,26 +372,26 @@ impl Log {
 
     /// The slot of each column of the stripe of `plan`; [`NOWHERE`] for columns that it does not have.
     #[inline]
-    pub(crate) fn homes(&self, plan: u32) -> &[u64] {
-        let first = plan as usize * self.columns as usize;
+    pub(crate) fn homes(&self, plan: PlanId) -> &[u64] {
+        let first = plan.number() as usize * self.columns as usize;
         &self.homes[first..first + self.columns as usize]
     }
 
     #[inline]
-    pub(crate) fn homes_mut(&mut self, plan: u32) -> &mut [u64] {
-        let first = plan as usize * self.columns as usize;
+    pub(crate) fn homes_mut(&mut self, plan: PlanId) -> &mut [u64] {
+        let first = plan.number() as usize * self.columns as usize;
         &mut self.homes[first..first + self.columns as usize]
     }
 
     /// The place in controller memory of a data column that `plan` writes.
     #[inline]
-    pub(crate) fn place(&self, plan: u32, column: u32) -> u32 {
-        self.places[(plan * self.data + column) as usize]
+    pub(crate) fn place(&self, plan: PlanId, column: u32) -> u32 {
+        self.places[(plan.number() * self.data + column) as usize]
     }
 
     #[inline]
-    pub(crate) fn set_place(&mut self, plan: u32, column: u32, place: u32) {
-        self.places[(plan * self.data + column) as usize] = place;
+    pub(crate) fn set_place(&mut self, plan: PlanId, column: u32, place: u32) {
+        self.places[(plan.number() * self.data + column) as usize] = place;
     }
 
     /// The segment of `slot`.

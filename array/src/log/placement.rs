@@ -3,6 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Superblock;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::Purpose;
@@ -40,7 +41,7 @@ impl<M: Memory> Placement<M> for Log {
         exec.members.volatile_cache && !exec.has_bug(stripewise_core::bugs::Bug::MembersNotFlushed)
     }
 
-    fn concerns(&self, _id: u32, _plan: u32, _mask: u64, _exec: &Executor<M>) -> bool {
+    fn concerns(&self, _id: u32, _plan: PlanId, _mask: u64, _exec: &Executor<M>) -> bool {
         // A request that waits for a stripe waits for all of the plan's content.
         true
     }
@@ -51,11 +52,11 @@ impl<M: Memory> Placement<M> for Log {
 
     fn build<D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        match exec.plans[plan as usize].purpose {
+        match exec.plans[plan].purpose {
             Purpose::Read | Purpose::Merge | Purpose::Collect => {
                 self.build_log_read(plan, exec, driver)?;
             }
@@ -86,15 +87,15 @@ impl<M: Memory> Placement<M> for Log {
         )
     }
 
-    fn await_record(&mut self, _plan: u32, _exec: &mut Executor<M>) -> bool {
+    fn await_record(&mut self, _plan: PlanId, _exec: &mut Executor<M>) -> bool {
         false
     }
 
-    fn combine(&mut self, plan: u32, exec: &mut Executor<M>) {
+    fn combine(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if !M::CARRIES_DATA {
             return;
         }
-        match exec.plans[plan as usize].purpose {
+        match exec.plans[plan].purpose {
             Purpose::Append => self.encode_stripe(plan, exec),
             Purpose::Read | Purpose::Merge | Purpose::Collect | Purpose::Rebuild | Purpose::Scrub => {
                 self.decode_stripe(plan, exec);
@@ -103,7 +104,7 @@ impl<M: Memory> Placement<M> for Log {
         }
     }
 
-    fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<M>) {
+    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
         if M::CARRIES_DATA {
             self.store_chunks(plan, id, exec);
         }
@@ -117,15 +118,15 @@ impl<M: Memory> Placement<M> for Log {
         self.charges_in_log(id, exec)
     }
 
-    fn tolerates_write_error(&mut self, plan: u32, member: u16, exec: &mut Executor<M>) -> bool {
+    fn tolerates_write_error(&mut self, plan: PlanId, member: u16, exec: &mut Executor<M>) -> bool {
         self.tolerates_write_error(plan, member, exec)
     }
 
-    fn step_failed(&mut self, plan: u32, exec: &mut Executor<M>) -> AfterErrors {
-        let is_bad = match exec.plans[plan as usize].purpose {
+    fn step_failed(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
+        let is_bad = match exec.plans[plan].purpose {
             Purpose::Append => {
                 let lost = self.slots_on_failed(plan, self.present(plan), exec);
-                self.is_beyond(lost, exec.plans[plan as usize].wanted, exec)
+                self.is_beyond(lost, exec.plans[plan].wanted, exec)
             }
             Purpose::Rebuild | Purpose::RepairSummary => self.gave_up_rebuild(plan, exec),
             _ => false,
@@ -133,8 +134,8 @@ impl<M: Memory> Placement<M> for Log {
         if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
     }
 
-    fn finished<D: Driver<M>>(&mut self, plan: u32, exec: &mut Executor<M>, driver: &mut D) -> bool {
-        match exec.plans[plan as usize].purpose {
+    fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        match exec.plans[plan].purpose {
             Purpose::Append => self.appended(plan, exec),
             Purpose::Collect => self.collected(plan, exec),
             Purpose::Merge => self.merged(plan, exec, driver),
@@ -155,23 +156,23 @@ impl<M: Memory> Placement<M> for Log {
         self.member_lost(member, exec);
     }
 
-    fn home_of(&self, plan: u32, column: u32, _exec: &Executor<M>) -> (u16, u32) {
+    fn home_of(&self, plan: PlanId, column: u32, _exec: &Executor<M>) -> (u16, u32) {
         self.member(self.homes(plan)[column as usize])
     }
 
-    fn columns_of(&self, plan: u32, _exec: &Executor<M>) -> u64 {
+    fn columns_of(&self, plan: PlanId, _exec: &Executor<M>) -> u64 {
         self.present(plan)
     }
 
-    fn lost_of(&self, plan: u32, exec: &Executor<M>) -> u64 {
+    fn lost_of(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         self.slots_on_failed(plan, self.present(plan), exec)
     }
 
-    fn sources_of(&self, plan: u32, lost: u64, exec: &Executor<M>) -> u64 {
-        self.stripe_sources(self.present(plan), lost, exec.plans[plan as usize].wanted, exec)
+    fn sources_of(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> u64 {
+        self.stripe_sources(self.present(plan), lost, exec.plans[plan].wanted, exec)
     }
 
-    fn is_decodable(&self, _plan: u32, _exec: &Executor<M>) -> bool {
+    fn is_decodable(&self, _plan: PlanId, _exec: &Executor<M>) -> bool {
         true
     }
 
@@ -180,11 +181,11 @@ impl<M: Memory> Placement<M> for Log {
         false
     }
 
-    fn push_decoding(&mut self, plan: u32, sources: u64, exec: &mut Executor<M>) {
+    fn push_decoding(&mut self, plan: PlanId, sources: u64, exec: &mut Executor<M>) {
         self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
     }
 
-    fn decode_second(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
+    fn decode_second(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         !M::CARRIES_DATA || self.decode_stripe_again(plan, exec)
     }
 

@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::{Plan, Purpose, Step, Trust};
@@ -29,7 +29,7 @@ impl Log {
     ) -> u64 {
         match self.location(chunk) {
             Location::Mapped(slot) => {
-                if exec.free_plan == NONE {
+                if !exec.has_free_plan() {
                     return 0;
                 }
                 let plan = self.read_plan(chunk, slot, Purpose::Read, exec);
@@ -70,7 +70,7 @@ impl Log {
         slot: u64,
         purpose: Purpose,
         exec: &mut Executor<M>,
-    ) -> u32 {
+    ) -> PlanId {
         let stripe = self.directory.stripe(slot);
         let plan = self.plan_of_stripe(stripe, purpose, exec);
         let column = self.homes(plan).iter().position(|&location| location == slot);
@@ -81,8 +81,8 @@ impl Log {
     }
 
     /// Lets `plan` read a column of its stripe, which holds `chunk`.
-    fn want<M: Memory>(&mut self, plan: u32, column: u32, chunk: u64, exec: &mut Executor<M>) {
-        exec.plans[plan as usize].wanted |= 1 << column;
+    fn want<M: Memory>(&mut self, plan: PlanId, column: u32, chunk: u64, exec: &mut Executor<M>) {
+        exec.plans[plan].wanted |= 1 << column;
         let content = self.known(chunk);
         self.set_content(plan, column, content);
     }
@@ -93,7 +93,7 @@ impl Log {
         stripe: (u64, u64),
         purpose: Purpose,
         exec: &mut Executor<M>,
-    ) -> u32 {
+    ) -> PlanId {
         let plan = exec.take_plan(stripe.0, purpose);
         self.fill_homes(plan, stripe, Walker::of(purpose), exec);
         let is_held = purpose != Purpose::Collect && self.holds_segments(purpose, exec);
@@ -127,7 +127,7 @@ impl Log {
             return outcome;
         }
         let plan = exec.plan_of(id);
-        let Plan { purpose, trust, .. } = exec.plans[plan as usize];
+        let Plan { purpose, trust, .. } = exec.plans[plan];
         if purpose == Purpose::Inspect {
             return outcome;
         }
@@ -147,7 +147,7 @@ impl Log {
             return true;
         }
         let plan = exec.plan_of(id);
-        let Plan { row, purpose, trust, .. } = exec.plans[plan as usize];
+        let Plan { row, purpose, trust, .. } = exec.plans[plan];
         let member = exec.slots[id as usize].operation.member;
         let segment = self.segment_of(row) as usize;
         let is_excused = self.durable.as_ref().is_some_and(|durable| {
@@ -161,7 +161,7 @@ impl Log {
     /// Records the slots of the columns of a stripe, and the content that a walker knows of them.
     fn fill_homes<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         stripe: (u64, u64),
         walker: Option<Walker>,
         exec: &mut Executor<M>,
@@ -172,7 +172,7 @@ impl Log {
         slots.copy_from_slice(&homes[..slots.len()]);
         self.contents_mut(plan).fill(Content::UNKNOWN);
         if let Some(walker) = walker {
-            exec.plans[plan as usize].trust = Trust::Sources;
+            exec.plans[plan].trust = Trust::Sources;
             for column in columns(self.present(plan)) {
                 let content = self.content(walker, homes[column as usize]);
                 self.set_content(plan, column, content);
@@ -183,12 +183,12 @@ impl Log {
     /// Builds the steps of a read of the log, given the columns that are lost now.
     pub(crate) fn build_log_read<M: Memory, D: Driver<M>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
         let present = self.present(plan);
-        let slot = &exec.plans[plan as usize];
+        let slot = &exec.plans[plan];
         let (purpose, wanted) = (slot.purpose, slot.wanted);
         if slot.trust == Trust::Nothing {
             return Err(TooManyLost);
@@ -203,10 +203,10 @@ impl Log {
         if lost == 0 {
             lost = exec.redirect(plan, self, driver);
         }
-        exec.plans[plan as usize].missing = lost;
+        exec.plans[plan].missing = lost;
         if wanted & lost == 0 {
             // A direct read is verified against its own checksum.
-            exec.plans[plan as usize].end_asking();
+            exec.plans[plan].end_asking();
             self.push_slots(plan, wanted, OperationKind::Read, |_| class, exec);
             self.acknowledge_read(plan, exec);
             if lost == 0 {
@@ -215,7 +215,7 @@ impl Log {
             return Ok(Built::Ready);
         }
         if self.is_beyond(lost, wanted, exec) {
-            let slot = &mut exec.plans[plan as usize];
+            let slot = &mut exec.plans[plan];
             if slot.lost != 0 && !slot.looked_again {
                 // A column that cannot be read now may be read a second time.
                 slot.looked_again = true;
@@ -231,10 +231,10 @@ impl Log {
             }
             return Err(TooManyLost);
         }
-        if exec.plans[plan as usize].trust == Trust::Asks && !self.told_by_batch(plan, exec) {
+        if exec.plans[plan].trust == Trust::Asks && !self.told_by_batch(plan, exec) {
             self.push_copy(plan, exec)?;
-            exec.plans[plan as usize].push_step(Step::Compute { pages: 0 });
-            exec.plans[plan as usize].ack_after = u8::MAX;
+            exec.plans[plan].push_step(Step::Compute { pages: 0 });
+            exec.plans[plan].ack_after = u8::MAX;
             return Ok(Built::Ready);
         }
         let sources = self.stripe_sources(present, lost, wanted, exec);
@@ -243,14 +243,14 @@ impl Log {
         self.push_slots(plan, sources, OperationKind::Read, class, exec);
         let summed = if self.depth > 1 { sources } else { data };
         let pages = (lost & data).count_ones() * (summed.count_ones() - 1);
-        exec.plans[plan as usize].push_step(Step::Compute { pages: pages as u16 });
+        exec.plans[plan].push_step(Step::Compute { pages: pages as u16 });
         self.acknowledge_read(plan, exec);
         Ok(Built::Ready)
     }
 
     /// A host read is acknowledged once its content is there; a write has more steps to come.
-    fn acknowledge_read<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let slot = &mut exec.plans[plan as usize];
+    fn acknowledge_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let slot = &mut exec.plans[plan];
         slot.acknowledge_here();
         if slot.purpose != Purpose::Read {
             slot.ack_after = u8::MAX;
@@ -258,13 +258,13 @@ impl Log {
     }
 
     /// Completes a read of the log: unlocks its segment, and rewrites a chunk that a working member could not read.
-    pub(crate) fn log_read<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let is_held = self.holds_segments(exec.plans[plan as usize].purpose, exec);
-        let segment = self.segment_of(exec.plans[plan as usize].row);
+    pub(crate) fn log_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let is_held = self.holds_segments(exec.plans[plan].purpose, exec);
+        let segment = self.segment_of(exec.plans[plan].row);
         if is_held {
             self.segments.let_go(segment);
         }
-        let slot = &exec.plans[plan as usize];
+        let slot = &exec.plans[plan];
         let bad = slot.lost & slot.wanted;
         if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up || exec.read_only {
             return;

@@ -6,7 +6,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome};
 use stripewise_core::plan::{Plan, Purpose, Step, Trust};
@@ -208,13 +208,13 @@ impl Log {
             walk.under_way += 1;
             exec.spend((stripe.1 - stripe.0) as u32);
             let plan = self.plan_of_stripe(stripe, Purpose::Rebuild, exec);
-            exec.plans[plan as usize].unit = turn;
+            exec.plans[plan].unit = turn;
             // One of each member, except in a deep stripe.
             let is_its = |slot: u64| slot != NOWHERE && self.is_lacking(slot);
             let columns = self.homes(plan).iter().enumerate().filter(|&(_, &slot)| is_its(slot));
-            exec.plans[plan as usize].wanted = columns.fold(0, |mask, (column, _)| mask | 1 << column);
+            exec.plans[plan].wanted = columns.fold(0, |mask, (column, _)| mask | 1 << column);
             if exec.has_bug(Bug::FirstRowRebuilt) {
-                exec.plans[plan as usize].wanted &= exec.plans[plan as usize].wanted.wrapping_neg();
+                exec.plans[plan].wanted &= exec.plans[plan].wanted.wrapping_neg();
             }
             exec.begin(plan, self, driver);
         }
@@ -223,7 +223,7 @@ impl Log {
 
     /// Whether a walk with `under_way` plans in progress may begin another.
     pub(crate) fn may_walk<M: Memory>(&self, under_way: u32, exec: &Executor<M>) -> bool {
-        exec.free_plan != NONE && under_way < PLANS_OF_WALK && exec.is_allowed()
+        exec.has_free_plan() && under_way < PLANS_OF_WALK && exec.is_allowed()
     }
 
     /// Whether the walk over segments is to rebuild the content of `slot`.
@@ -234,11 +234,11 @@ impl Log {
     }
 
     /// Builds the steps that rebuild the member's chunks of a stripe: read the others, decode, write.
-    pub(crate) fn build_rebuild<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn build_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
-        let is_salvage = exec.plans[plan as usize].trust == Trust::Nothing;
-        let mut target = if is_salvage { 0 } else { exec.plans[plan as usize].wanted };
-        let bad = exec.plans[plan as usize].lost & present;
+        let is_salvage = exec.plans[plan].trust == Trust::Nothing;
+        let mut target = if is_salvage { 0 } else { exec.plans[plan].wanted };
+        let bad = exec.plans[plan].lost & present;
         let mut lost = bad | self.slots_on_failed(plan, present, exec) | target;
         let mut held = 0;
         if !is_salvage && self.is_beyond(lost, target, exec) {
@@ -252,19 +252,19 @@ impl Log {
             }
             return self.build_salvage(plan, lost, exec);
         }
-        exec.plans[plan as usize].missing = lost;
+        exec.plans[plan].missing = lost;
         let sources = self.stripe_sources(present, lost, target, exec) | held;
         self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
         if target != 0 {
-            exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+            exec.plans[plan].push_step(Step::Compute { pages: sources.count_ones() as u16 });
             self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair, exec);
         }
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
     }
 
     /// The columns of `mask` on members that are being rebuilt whose content can be verified, although the segment is not yet
     /// done.
-    fn held_columns<M: Memory>(&self, plan: u32, mask: u64, exec: &Executor<M>) -> u64 {
+    fn held_columns<M: Memory>(&self, plan: PlanId, mask: u64, exec: &Executor<M>) -> u64 {
         let is_held = |&column: &u32| {
             let slot = self.homes(plan)[column as usize];
             let is_verified = M::CARRIES_DATA && self.column(plan, column).checksum.is_some();
@@ -282,7 +282,7 @@ impl Log {
         driver: &mut D,
     ) {
         let plan = exec.take_plan(slot, Purpose::RepairSummary);
-        exec.plans[plan as usize].unit = turn;
+        exec.plans[plan].unit = turn;
         let segment = self.segment_of(slot);
         self.segments.lock(segment);
         exec.begin(plan, self, driver);
@@ -291,20 +291,20 @@ impl Log {
     /// Builds the steps of rewriting a copy: read another copy that was not found bad, and write.
     pub(crate) fn build_recopy<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let slot = exec.plans[plan as usize].row;
+        let slot = exec.plans[plan].row;
         let width = u64::from(exec.geometry.width);
-        let lost = exec.plans[plan as usize].lost;
-        let base = (plan * exec.stride) as usize;
-        let is_looked_at = exec.plans[plan as usize].carried != 0 && lost >> (slot % width) & 1 == 0;
+        let lost = exec.plans[plan].lost;
+        let base = exec.first_operation(plan) as usize;
+        let is_looked_at = exec.plans[plan].carried != 0 && lost >> (slot % width) & 1 == 0;
         if is_looked_at {
             let (member, page) = self.member(slot);
             let (kind, class, column) = (OperationKind::Read, Class::Repair, (slot % width) as u8);
             exec.slots[base].operation =
                 Operation { page, member, kind, class, column, ..Operation::default() };
-            let slot = &mut exec.plans[plan as usize];
+            let slot = &mut exec.plans[plan];
             slot.operations = 1;
             slot.push_step(Step::Operations { first: 0, count: 1 });
             slot.acknowledge_here();
@@ -320,7 +320,7 @@ impl Log {
             exec.slots[base + nth].operation =
                 Operation { page, member, kind, class, column, ..Operation::default() };
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.operations = 2;
         slot.push_step(Step::Operations { first: 0, count: 1 });
         slot.push_step(Step::Operations { first: 1, count: 1 });
@@ -360,20 +360,20 @@ impl Log {
 
     /// Verifies that the content that was read is a copy of the expected summary.
     pub(crate) fn verified_copy<M: Memory>(&self, id: u32, outcome: Outcome, exec: &Executor<M>) -> Outcome {
-        let slot = exec.plans[exec.plan_of(id) as usize].row;
+        let slot = exec.plans[exec.plan_of(id)].row;
         let is_it = self.is_copy_of(slot, exec.memory.bytes(exec.buffer_of(id, self)));
         if is_it { outcome } else { Outcome::Corrupt }
     }
 
     /// Handles a failed write to the member that is rebuilt: the chunk is not on the member.
-    pub(crate) fn gave_up_rebuild<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
-        exec.plans[plan as usize].gave_up = true;
+    pub(crate) fn gave_up_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
+        exec.plans[plan].gave_up = true;
         false
     }
 
     /// The member's chunk of a stripe is rebuilt, or cannot be.
-    pub(crate) fn rebuilt<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &exec.plans[plan as usize];
+    pub(crate) fn rebuilt<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &exec.plans[plan];
         let is_scrub = carried != 0;
         let is_stripe = purpose == Purpose::Rebuild;
         let is_unrecovered = is_stripe && self.lost_live_columns(plan, exec) != 0;

@@ -6,6 +6,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step, Trust};
@@ -148,15 +149,15 @@ impl Log {
     /// Reads a copy of a summary, and rewrites it if it is bad.
     fn look_at_copy<M: Memory, D: Driver<M>>(&mut self, slot: u64, exec: &mut Executor<M>, driver: &mut D) {
         let plan = exec.take_plan(slot, Purpose::RepairSummary);
-        exec.plans[plan as usize].carried = 1;
+        exec.plans[plan].carried = 1;
         let segment = self.segment_of(slot);
         self.segments.lock(segment);
         exec.begin(plan, self, driver);
     }
 
     /// A copy of a summary was read.
-    pub(crate) fn looked_at<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let slot = &exec.plans[plan as usize];
+    pub(crate) fn looked_at<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let slot = &exec.plans[plan];
         let (row, gave_up, is_bad) = (slot.row, slot.gave_up, slot.lost != 0);
         let reads_only = exec.read_only;
         let segment = self.segment_of(row);
@@ -172,22 +173,22 @@ impl Log {
     }
 
     /// Builds the steps of reading a whole stripe; then, if a column is bad, of decoding and rewriting it.
-    pub(crate) fn build_scrub<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn build_scrub<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present, exec);
-        let bad = exec.plans[plan as usize].lost & present & !failed;
+        let bad = exec.plans[plan].lost & present & !failed;
         let lost = bad | failed;
         let data = exec.geometry.data_columns() & present;
         let rewritten = if self.may_rewrite(plan, bad, exec) { bad } else { 0 };
         let wanted = lost & data | rewritten;
         let is_beyond = bad != 0 && self.is_beyond(lost, wanted, exec);
-        if is_beyond || exec.plans[plan as usize].trust == Trust::Nothing {
+        if is_beyond || exec.plans[plan].trust == Trust::Nothing {
             if self.looks_again(plan, exec) {
                 return self.build_scrub(plan, exec);
             }
             return self.build_salvage(plan, lost, exec);
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.missing = lost;
         slot.wanted = wanted;
         if bad == 0 {
@@ -198,24 +199,24 @@ impl Log {
             // The valid chunks may have to move, so all of them are read.
             let sources = data & !lost | self.stripe_sources(present, lost, wanted, exec);
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
-            exec.plans[plan as usize].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+            exec.plans[plan].push_step(Step::Compute { pages: sources.count_ones() as u16 });
             if rewritten != 0 && !exec.has_bug(Bug::RepairNotWritten) {
                 self.push_slots(plan, rewritten, OperationKind::Write, |_| Class::Repair, exec);
             }
         }
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
     }
 
     /// Whether the `bad` columns of a stripe may be rewritten where they are: only with content of a known checksum, which
     /// proves that it is the content that was written there.
-    fn may_rewrite<M: Memory>(&self, plan: u32, bad: u64, exec: &Executor<M>) -> bool {
+    fn may_rewrite<M: Memory>(&self, plan: PlanId, bad: u64, exec: &Executor<M>) -> bool {
         let is_known = |column| !M::CARRIES_DATA || self.column(plan, column).checksum.is_some();
         bad != 0 && !exec.read_only && !exec.has_bug(Bug::RepairTakesSpace) && columns(bad).all(is_known)
     }
 
     /// Whether columns with errors are read once more, because too much seems lost: only once.
-    pub(crate) fn looks_again<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
-        let slot = &mut exec.plans[plan as usize];
+    pub(crate) fn looks_again<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
+        let slot = &mut exec.plans[plan];
         let looks = slot.trust != Trust::Nothing && slot.lost != 0 && !slot.looked_again;
         if looks {
             (slot.looked_again, slot.lost) = (true, 0);
@@ -225,17 +226,17 @@ impl Log {
 
     /// Builds the steps for a stripe whose `lost` columns cannot be decoded: read the valid chunks of the rest. Valid chunks
     /// that cannot be read are lost; a stripe without valid chunks loses nothing.
-    pub(crate) fn build_salvage<M: Memory>(&mut self, plan: u32, lost: u64, exec: &mut Executor<M>) {
+    pub(crate) fn build_salvage<M: Memory>(&mut self, plan: PlanId, lost: u64, exec: &mut Executor<M>) {
         let left = self.live_columns(plan, exec) & !lost;
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         (slot.gave_up, slot.trust) = (true, Trust::Nothing);
         (slot.missing, slot.wanted) = (lost, left);
         self.push_slots(plan, left, OperationKind::Read, |_| Class::Decode, exec);
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
     }
 
     /// The data columns of the stripe of `plan` that hold valid chunks.
-    pub(crate) fn live_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
+    pub(crate) fn live_columns<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         let log = self;
         let homes = log.homes(plan);
         let is_live = |&column: &u32| log.is_home(log.column(plan, column).chunk, homes[column as usize]);
@@ -244,17 +245,17 @@ impl Log {
     }
 
     /// The valid chunks of the stripe of `plan`, a completed plan of a walk, that cannot be read.
-    pub(crate) fn lost_live_columns<M: Memory>(&self, plan: u32, exec: &Executor<M>) -> u64 {
-        let Plan { missing, trust, .. } = exec.plans[plan as usize];
+    pub(crate) fn lost_live_columns<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
+        let Plan { missing, trust, .. } = exec.plans[plan];
         let data = exec.geometry.data_columns();
         let is_beyond = trust == Trust::Nothing || self.is_beyond(missing, missing & data, exec);
         if is_beyond { self.live_columns(plan, exec) & missing } else { 0 }
     }
 
     /// A stripe was read, and its bad columns were rewritten. If they could not be, its valid chunks move.
-    pub(crate) fn scrubbed<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn scrubbed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
-        let Plan { row, lost, gave_up, .. } = exec.plans[plan as usize];
+        let Plan { row, lost, gave_up, .. } = exec.plans[plan];
         let bad = lost & present & !self.slots_on_failed(plan, present, exec);
         let lost = self.lost_live_columns(plan, exec);
         let is_whole = !gave_up && (bad == 0 || self.may_rewrite(plan, bad, exec));

@@ -8,7 +8,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Copy;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -276,7 +276,7 @@ impl Log {
         let sync = &self.durable().sync;
         let is_wanting = if is_flush { !sync.is_flushing && !skips } else { sync.begun < sync.writes.len() };
         if is_wanting {
-            if exec.free_plan == NONE {
+            if !exec.has_free_plan() {
                 return false;
             }
             let width = exec.geometry.width as usize;
@@ -287,7 +287,7 @@ impl Log {
             sync.begun = (first + width).min(sync.writes.len());
             let count = sync.begun - first;
             let plan = exec.take_plan(first as u64, Purpose::Commit);
-            exec.plans[plan as usize].unit = count as u32;
+            exec.plans[plan].unit = count as u32;
             exec.begin(plan, self, driver);
             return true;
         }
@@ -423,18 +423,18 @@ impl Log {
     }
 
     /// Builds the step of a plan that writes pages of metadata, or flushes.
-    pub(crate) fn build_sync<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
+    pub(crate) fn build_sync<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let sync = &self.durable().sync;
         if sync.is_flushing {
             // Any member may have data.
             let touched = if sync.phase == Phase::FlushData { u64::MAX } else { sync.touched };
             return exec.build_flush_of(plan, |member| touched >> member & 1 != 0);
         }
-        let first = exec.plans[plan as usize].row as usize;
+        let first = exec.plans[plan].row as usize;
         let is_superblock = matches!(sync.phase, Phase::Front | Phase::Back);
         let gone = if is_superblock { sync.gone } else { 0 };
         let mut operations = 0u16;
-        for nth in 0..exec.plans[plan as usize].unit as usize {
+        for nth in 0..exec.plans[plan].unit as usize {
             let PageWrite { member, page, content } = self.durable().sync.writes[first + nth];
             if exec.failed[member as usize] || gone >> member & 1 != 0 {
                 continue;
@@ -446,7 +446,7 @@ impl Log {
                 let bytes = &bytes[..bytes.len().min(into.len())];
                 into[..bytes.len()].copy_from_slice(bytes);
             }
-            let id = (plan * exec.stride) as usize + operations as usize;
+            let id = exec.first_operation(plan) as usize + operations as usize;
             exec.slots[id].operation = Operation {
                 page,
                 member,
@@ -457,7 +457,7 @@ impl Log {
             };
             operations += 1;
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.operations = operations;
         slot.push_step(Step::Operations { first: 0, count: operations });
         slot.acknowledge_here();

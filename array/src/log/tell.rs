@@ -3,7 +3,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step, Trust};
@@ -23,12 +23,12 @@ impl Log {
         driver: &mut D,
     ) -> bool {
         let copy = self.directory.batch(slot).0;
-        if exec.free_plan == NONE || self.durable().told[walker as usize].asked == Some(copy) {
+        if !exec.has_free_plan() || self.durable().told[walker as usize].asked == Some(copy) {
             return false;
         }
         let plan = exec.take_plan(copy, Purpose::ReadSummary);
-        exec.plans[plan as usize].unit = walker as u32;
-        exec.plans[plan as usize].trust = Trust::Asks;
+        exec.plans[plan].unit = walker as u32;
+        exec.plans[plan].trust = Trust::Asks;
         self.durable_mut().told[walker as usize].asked = Some(copy);
         let segment = self.segment_of(copy);
         self.segments.lock(segment);
@@ -39,11 +39,11 @@ impl Log {
     /// Builds the step of reading a summary: a copy that was not found bad.
     pub(crate) fn build_tell<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
         self.push_copy(plan, exec)?;
-        exec.plans[plan as usize].acknowledge_here();
+        exec.plans[plan].acknowledge_here();
         Ok(())
     }
 
@@ -51,14 +51,15 @@ impl Log {
     /// knows.
     pub(crate) fn push_copy<M: Memory>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let Plan { row, unread_once, .. } = exec.plans[plan as usize];
+        let Plan { row, unread_once, .. } = exec.plans[plan];
         let first = self.directory.batch(row).0;
         let copy = self.good_copy(first, unread_once, None, exec).ok_or(TooManyLost)?;
         let (member, page) = self.member(copy);
-        exec.slots[(plan * exec.stride) as usize].operation = Operation {
+        let id = exec.first_operation(plan);
+        exec.slots[id as usize].operation = Operation {
             page,
             member,
             kind: OperationKind::Read,
@@ -66,7 +67,7 @@ impl Log {
             column: (copy % u64::from(exec.geometry.width)) as u8,
             ..Operation::default()
         };
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.operations = 1;
         slot.push_step(Step::Operations { first: 0, count: 1 });
         Ok(())
@@ -74,8 +75,8 @@ impl Log {
 
     /// Gives `plan`, which needs the checksums of its stripe, these checksums from memory, if the batch is still being
     /// written.
-    pub(crate) fn told_by_batch<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) -> bool {
-        let row = exec.plans[plan as usize].row;
+    pub(crate) fn told_by_batch<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
+        let row = exec.plans[plan].row;
         let present = self.present(plan);
         let Some(durable) = &self.durable else { return false };
         let Some(nth) = durable.batches.iter().position(|batch| (batch.first..batch.end).contains(&row))
@@ -86,30 +87,30 @@ impl Log {
             let content = self.durable().batches[nth].content(self.homes(plan)[column as usize]);
             self.set_content(plan, column, content);
         }
-        exec.plans[plan as usize].trust = Trust::Sources;
+        exec.plans[plan].trust = Trust::Sources;
         true
     }
 
     /// Gives `plan`, which has read a summary, the checksums of its stripe; its steps are built again.
-    pub(crate) fn told_by_summary<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row, .. } = exec.plans[plan as usize];
+    pub(crate) fn told_by_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row, .. } = exec.plans[plan];
         let present = self.present(plan);
-        let page = exec.buffer_of(plan * exec.stride, self);
+        let page = exec.buffer_of(exec.first_operation(plan), self);
         let copy = self.directory.batch(row).0;
         let told = self.read_summary(copy, Some(exec.memory.bytes(page)), Vec::new());
         for column in columns(present) {
             let content = self.look_up(&told, self.homes(plan)[column as usize]);
             self.set_content(plan, column, content.unwrap_or(Content::UNKNOWN));
         }
-        let slot = &mut exec.plans[plan as usize];
+        let slot = &mut exec.plans[plan];
         slot.trust = Trust::Sources;
         slot.build_again = true;
     }
 
     /// A summary was read, or none of its copies can be read.
-    pub(crate) fn summary_read<M: Memory>(&mut self, plan: u32, exec: &mut Executor<M>) {
-        let Plan { row: copy, unit, gave_up, .. } = exec.plans[plan as usize];
-        let page = (M::CARRIES_DATA && !gave_up).then(|| exec.buffer_of(plan * exec.stride, self));
+    pub(crate) fn summary_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { row: copy, unit, gave_up, .. } = exec.plans[plan];
+        let page = (M::CARRIES_DATA && !gave_up).then(|| exec.buffer_of(exec.first_operation(plan), self));
         let log = &mut *self;
         let segment = log.segment_of(copy);
         log.segments.let_go(segment);

@@ -4,7 +4,7 @@ use super::throttle::Admits;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::placement::AcknowledgeWrites;
 use stripewise_core::plan::{Attachment, Purpose};
@@ -446,8 +446,8 @@ impl Log {
                 self.refuse(id, exec);
             }
         }
-        let is_append = |exec: &Executor<M>, plan: u32| {
-            let plan = &exec.plans[plan as usize];
+        let is_append = |exec: &Executor<M>, plan: PlanId| {
+            let plan = &exec.plans[plan];
             plan.purpose == Purpose::Append && plan.is_under_way
         };
         if !exec.wait_for_all(id, is_append) {

@@ -4,6 +4,7 @@ use super::damage::is_damaged;
 use super::site::Site;
 use super::{AssembleError, RecoveryReport};
 use stripewise_core::format::{IntentPage, Structure};
+use stripewise_core::ids::PlanId;
 use stripewise_core::media::At;
 
 use crate::in_place::journal::Intent;
@@ -31,7 +32,7 @@ fn places(site: &Site<'_>, group: u32, version: u64) -> Vec<At> {
 
 /// Writes the bitmap of an empty array.
 pub(super) fn create(site: &mut Site<'_>) -> Result<(), AssembleError> {
-    let mut intent = Intent::new(site.layout, site.geometry.groups, 0);
+    let mut intent = Intent::new(site.layout, site.geometry.groups, PlanId::NONE);
     (intent.array, intent.epoch) = (site.array, site.epoch);
     for group in 0..site.geometry.groups {
         let version = intent.version(group);

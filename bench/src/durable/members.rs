@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use stripewise_array::{
     Acknowledgement, Admission, At, Class, Driver, Found, Media, MemberLoad, Operation, OperationId,
-    OperationKind, Outcome, PageMemory,
+    OperationKind, Outcome, PageMemory, PlanId,
 };
 
 /// Members in memory.
@@ -123,7 +123,7 @@ impl Driver<PageMemory> for World {
         self.under_way.push_back((id, kind));
     }
 
-    fn compute(&mut self, _: u32, _: u32) -> bool {
+    fn compute(&mut self, _: PlanId, _: u32) -> bool {
         true
     }
 

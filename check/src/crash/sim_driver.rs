@@ -3,7 +3,7 @@
 use stripewise_array::health::Ledger;
 use stripewise_array::{
     Acknowledgement, Admission, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome,
-    PageMemory,
+    PageMemory, PlanId,
 };
 use stripewise_base::Nanos;
 
@@ -144,7 +144,7 @@ impl Driver<PageMemory> for SimDriver {
         self.put(id, *operation, page, content);
     }
 
-    fn compute(&mut self, _: u32, _: u32) -> bool {
+    fn compute(&mut self, _: PlanId, _: u32) -> bool {
         true
     }
 

@@ -8,7 +8,7 @@ use super::law::Filling;
 use super::rings::Unit;
 use super::store::{Stage, Store};
 use super::{Cache, Count, Departure, Frees, Outgoing, Policy};
-use crate::ids::NONE;
+use crate::ids::{NONE, PlanId};
 
 impl Cache {
     /// Makes the due content leave. Returns whether there was any, or the time at which to ask again.
@@ -117,7 +117,7 @@ impl Cache {
     }
 
     /// Assigns the next content to `plan`, which writes it. Returns its unit.
-    pub fn carry(&mut self, out: &Outgoing, plan: u32) -> u32 {
+    pub fn carry(&mut self, out: &Outgoing, plan: PlanId) -> u32 {
         for column in crate::bits::columns(out.columns) {
             let Some(id) = self.store.find(out.row, column) else { continue };
             self.store.unlink(&mut self.outgoing, id);
@@ -151,7 +151,7 @@ impl Cache {
     }
 
     /// Completes `mask` of `row`, of `unit`, for a plan: chunks that were not overwritten meanwhile are removed.
-    pub fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: u32) {
+    pub fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: PlanId) {
         for column in crate::bits::columns(mask) {
             match self.store.find(row, column) {
                 Some(id) if self.store.get(id).stage == Stage::Carried(plan) => self.store.remove(id),

@@ -6,7 +6,7 @@
 //!
 //! Source: paper 003, section 3 (hits on strips and on write groups), figures 1 and 3.
 
-use crate::ids::NONE;
+use crate::ids::{NONE, PlanId};
 use crate::memory::PageId;
 use crate::table::Table;
 
@@ -41,7 +41,7 @@ pub enum Stage {
     /// It leaves as soon as there is a plan for it.
     Outgoing,
     /// This plan writes it.
-    Carried(u32),
+    Carried(PlanId),
 }
 
 /// A list of chunks by age.

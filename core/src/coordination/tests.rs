@@ -11,6 +11,7 @@ use super::{
 };
 use crate::driver::{Acknowledgement, Admission, Driver};
 use crate::geometry::{Geometry, Level};
+use crate::ids::PlanId;
 use crate::member_load::MemberLoad;
 use crate::memory::NoMemory;
 use crate::operation::{Operation, OperationId};
@@ -54,7 +55,7 @@ impl Driver<NoMemory> for Told {
         Admission::Closed
     }
     fn start(&mut self, _: OperationId, _: &Operation, _: u32, _: &mut NoMemory) {}
-    fn compute(&mut self, _: u32, _: u32) -> bool {
+    fn compute(&mut self, _: PlanId, _: u32) -> bool {
         true
     }
     fn set_timer(&mut self, at: Nanos) {

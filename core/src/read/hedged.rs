@@ -3,6 +3,7 @@
 //! Source: ToleRAID (Hao et al., "The tail at store", FAST 2016): reactive, proactive and adaptive tail-tolerant reads. The
 //! paper's text was not available; the threshold at which a read counts as slow is the paper's, the rest is ours.
 
+use crate::ids::PlanId;
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
@@ -11,7 +12,7 @@ use stripewise_base::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reader {
     /// The slot of the plan.
-    pub plan: u32,
+    pub plan: PlanId,
     /// The number of the use.
     pub life: u32,
 }
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     fn reader(plan: u32) -> Reader {
-        Reader { plan, life: 0 }
+        Reader { plan: PlanId::new(plan), life: 0 }
     }
 
     #[test]
@@ -86,7 +87,7 @@ mod tests {
         hedges.ask_at(120, reader(2));
         assert_eq!(hedges.call(0, |_| false), Some(100));
         assert_eq!(hedges.call(50, |_| false), None, "one is on its way");
-        assert_eq!(hedges.call(100, |over| over.plan == 1), Some(120), "the first is over");
+        assert_eq!(hedges.call(100, |over| over.plan == PlanId::new(1)), Some(120), "the first is over");
         assert_eq!(hedges.call(120, |_| true), None);
     }
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use stripewise_array::format::FailReason;
 use stripewise_array::{
     Acknowledgement, Admission, Array, AssemblyOptions, At, Driver, Found, HostRequest, Media, MemberLoad,
-    Operation, OperationId, OperationKind, Outcome, PageId, PagePool, Rejoining, RequestKind, SECTOR_BYTES,
-    Scheme, SubmitError, Timing,
+    Operation, OperationId, OperationKind, Outcome, PageId, PagePool, PlanId, Rejoining, RequestKind,
+    SECTOR_BYTES, Scheme, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -362,7 +362,7 @@ impl Driver<Pages> for Stage<'_> {
         }
     }
 
-    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+    fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
         true
     }
 

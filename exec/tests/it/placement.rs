@@ -2,7 +2,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::PageMemory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -37,8 +37,8 @@ pub(crate) fn array(count: u32, settings: &str) -> ArrayOf<PageMemory, WholeRows
 }
 
 impl WholeRows {
-    fn row_plan(id: u32, exec: &mut Executor<PageMemory>) -> Option<u32> {
-        if exec.free_plan == NONE {
+    fn row_plan(id: u32, exec: &mut Executor<PageMemory>) -> Option<PlanId> {
+        if !exec.has_free_plan() {
             return None;
         }
         let mut cursor = exec.requests[id as usize].cursor;
@@ -49,15 +49,15 @@ impl WholeRows {
             _ => Purpose::Write,
         };
         let plan = exec.take_plan(piece.row, purpose);
-        exec.plans[plan as usize].wanted = mask_of(&piece);
+        exec.plans[plan].wanted = mask_of(&piece);
         exec.attach(plan, id);
         Some(plan)
     }
 
-    fn load(plan: u32, id: u32, exec: &mut Executor<PageMemory>) {
-        for column in columns(exec.plans[plan as usize].wanted) {
+    fn load(plan: PlanId, id: u32, exec: &mut Executor<PageMemory>) {
+        for column in columns(exec.plans[plan].wanted) {
             let page = exec.buffer(plan, column, Version::New);
-            let array_page = exec.geometry.array_page(exec.plans[plan as usize].row, column);
+            let array_page = exec.geometry.array_page(exec.plans[plan].row, column);
             exec.load_host(page, array_page, id, exec.whole_page);
         }
     }
@@ -88,11 +88,11 @@ impl Placement<PageMemory> for WholeRows {
 
     fn build<D: Driver<PageMemory>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Executor<PageMemory>,
         _driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        let slot = &exec.plans[plan as usize];
+        let slot = &exec.plans[plan];
         let (wanted, place) = (slot.wanted, slot.place);
         match slot.purpose {
             Purpose::Flush => exec.build_flush_of(plan, |_| true),
@@ -103,25 +103,25 @@ impl Placement<PageMemory> for WholeRows {
                     return Err(TooManyLost);
                 }
                 exec.push_operations(plan, rest, OperationKind::Read, |_| Class::PreRead, place);
-                exec.plans[plan as usize].push_step(Step::Compute { pages: 1 });
+                exec.plans[plan].push_step(Step::Compute { pages: 1 });
                 let written = wanted | exec.geometry.parity_columns();
                 exec.push_operations(plan, written, OperationKind::Write, |_| Class::HostWrite, place);
-                exec.plans[plan as usize].acknowledge_here();
+                exec.plans[plan].acknowledge_here();
             }
         }
         Ok(Built::Ready)
     }
 
-    fn combine(&mut self, plan: u32, exec: &mut Executor<PageMemory>) {
-        match exec.plans[plan as usize].purpose {
+    fn combine(&mut self, plan: PlanId, exec: &mut Executor<PageMemory>) {
+        match exec.plans[plan].purpose {
             Purpose::Read => exec.decode_row(plan),
             _ => exec.encode_parity_pages(plan),
         }
     }
 
-    fn store(&mut self, plan: u32, id: u32, exec: &mut Executor<PageMemory>) {
-        for column in columns(exec.plans[plan as usize].wanted) {
-            let array_page = exec.geometry.array_page(exec.plans[plan as usize].row, column);
+    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Executor<PageMemory>) {
+        for column in columns(exec.plans[plan].wanted) {
+            let array_page = exec.geometry.array_page(exec.plans[plan].row, column);
             if let Some(page) = exec.content_of_old(plan, column).filter(|_| exec.means(id, array_page)) {
                 exec.store_host(page, array_page, id);
             }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_core::driver::{Acknowledgement, Admission, Driver};
+use stripewise_core::ids::PlanId;
 use stripewise_core::member_load::MemberLoad;
 use stripewise_core::memory::PageMemory;
 use stripewise_core::operation::{Operation, OperationId, OperationKind, Outcome, Timing};
@@ -40,7 +41,7 @@ impl Driver<PageMemory> for World {
         self.started.push(*operation);
     }
 
-    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+    fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
         true
     }
 

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use stripewise_core::format::in_place::InPlaceLayout;
 use stripewise_core::format::{IntentPage, Uuid};
+use stripewise_core::ids::PlanId;
 
 use crate::in_place::journal::Work;
 
@@ -37,10 +38,10 @@ pub(crate) struct Intent {
     /// Members that the bitmap or the superblocks on the members already record as missing.
     pub(crate) missing: u64,
     /// Plans that wait, and plans that no longer need to wait.
-    pub(crate) waiting: VecDeque<u32>,
-    pub(crate) ready: VecDeque<u32>,
+    pub(crate) waiting: VecDeque<PlanId>,
+    pub(crate) ready: VecDeque<PlanId>,
     /// The plan that writes the bitmap.
-    pub(crate) plan: u32,
+    pub(crate) plan: PlanId,
     pub(crate) work: Work,
     /// Whether to write the bitmap although no plan waits for it: a member joined the array.
     pub(crate) has_news: bool,
@@ -50,7 +51,7 @@ pub(crate) struct Intent {
 
 impl Intent {
     /// The bitmap of an empty array; its plan has the number `plan`.
-    pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: u32) -> Self {
+    pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: PlanId) -> Self {
         let regions = layout.regions();
         let words = regions.div_ceil(64) as usize;
         let none = vec![0; words * groups as usize];
@@ -223,7 +224,7 @@ mod tests {
 
     fn intent() -> Intent {
         let shape = InPlaceShape { page_bytes: 512, pages: 8000, columns: 5, copies: 2, chunk_pages: 1 };
-        Intent::new(InPlaceLayout::with_bitmap(&shape), 1, 0)
+        Intent::new(InPlaceLayout::with_bitmap(&shape), 1, PlanId::NONE)
     }
 
     fn write(intent: &mut Intent) {

@@ -7,6 +7,7 @@ use super::{Replay, Ring, Work};
 use crate::membership::{self, Membership, Part};
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::Superblock;
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 
@@ -195,7 +196,7 @@ impl Telling {
 pub(crate) struct Roster {
     pub(crate) members: Membership<Rows, RowsOfMember>,
     /// The plan that writes superblocks.
-    pub(crate) plan: u32,
+    pub(crate) plan: PlanId,
     pub(crate) work: Work,
     pub(crate) telling: Option<Telling>,
     /// The version of the superblocks that is being written, or was written last: all copies of a version are equal, so what
@@ -313,7 +314,7 @@ impl RowsOfMember {
 
 impl Roster {
     /// All members of a new array; its plan has the number `plan`.
-    pub(crate) fn new(superblock: Superblock, plan: u32) -> Self {
+    pub(crate) fn new(superblock: Superblock, plan: PlanId) -> Self {
         Self {
             unchanged: vec![None; superblock.members.len()],
             told: superblock.clone(),

@@ -20,6 +20,7 @@ pub(crate) use table::Checksums;
 
 use stripewise_core::format::in_place::InPlaceLayout;
 use stripewise_core::format::{Area, RedoEntry, Uuid, crc32c};
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::PageId;
 
 /// The journal's own plans: one writes records, one frees them, one writes superblocks.
@@ -74,9 +75,9 @@ pub(crate) struct Journal {
     pub(crate) abandoned: Vec<u64>,
     pub(crate) table: Checksums,
     /// Plans that wait for a record of their writes, in order.
-    pub(crate) waiting: VecDeque<u32>,
+    pub(crate) waiting: VecDeque<PlanId>,
     /// Plans whose record is durable.
-    pub(crate) ready: VecDeque<u32>,
+    pub(crate) ready: VecDeque<PlanId>,
     /// The missing members in the newest record, one bit each.
     pub(crate) missing: u64,
     /// Whether to write a record with the members that are missing now.
@@ -85,8 +86,9 @@ pub(crate) struct Journal {
     pub(crate) wants_table: bool,
     /// Whether the first waiting plan has no room.
     pub(crate) is_full: bool,
-    /// The plan that writes records; the plan with the next number frees them.
-    pub(crate) plan: u32,
+    /// The plan that writes records, and the one behind it, which frees them.
+    pub(crate) plan: PlanId,
+    pub(crate) cleaning_plan: PlanId,
     pub(crate) record: Work,
     /// Pages that no record takes and that cannot be read, to be written with zeros: the member, and the page of the ring.
     pub(crate) unread: Vec<(u16, u32)>,
@@ -95,7 +97,7 @@ pub(crate) struct Journal {
     pub(crate) copying: Copying,
     pub(crate) cleaning: Work,
     /// The updates in the current record, and its entries.
-    pub(crate) updates: Vec<u32>,
+    pub(crate) updates: Vec<PlanId>,
     pub(crate) entries: Vec<RedoEntry>,
     /// The parity that the updates change and that no member can take: its member, and its page of the data.
     pub(crate) untaken: Vec<(u16, u32)>,
@@ -109,8 +111,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// The journal of an empty array; its plans have the number `plan` and the next one.
-    pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: u32, carries_data: bool) -> Self {
+    /// The journal of an empty array; its plans are `plan` and the one behind it.
+    pub(crate) fn new(layout: InPlaceLayout, groups: u32, plan: PlanId, carries_data: bool) -> Self {
         Self {
             ring: Ring::new(layout.journal.pages, layout.header_pages(), layout.columns),
             late: 0,
@@ -125,6 +127,7 @@ impl Journal {
             wants_table: false,
             is_full: false,
             plan,
+            cleaning_plan: PlanId::new(plan.number() + 1),
             record: Work::default(),
             unread: Vec::new(),
             is_clearing: false,
@@ -176,7 +179,7 @@ impl Journal {
     }
 
     /// The buffer of operation `nth` of `plan`, one of the journal's own plans.
-    pub(crate) fn page_of(&self, plan: u32, nth: u32) -> PageId {
+    pub(crate) fn page_of(&self, plan: PlanId, nth: u32) -> PageId {
         let work = if plan == self.plan { &self.record } else { &self.cleaning };
         work.pages[nth as usize]
     }

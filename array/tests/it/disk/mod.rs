@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stripewise_array::format::{Copy, FailReason, Superblock, Uuid, superblock_pages};
 use stripewise_array::{
     Acknowledgement, Admission, Array, AssembleError, AssemblyOptions, At, Class, Driver, Found, HostRequest,
-    Identity, Media, MemberLoad, Members, Operation, OperationId, OperationKind, Outcome, PageMemory,
+    Identity, Media, MemberLoad, Members, Operation, OperationId, OperationKind, Outcome, PageMemory, PlanId,
     RecoveryReport, RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing, create,
 };
 
@@ -149,7 +149,7 @@ impl Driver<PageMemory> for World {
         self.under_way.push_back((id, *operation, page));
     }
 
-    fn compute(&mut self, _: u32, _: u32) -> bool {
+    fn compute(&mut self, _: PlanId, _: u32) -> bool {
         true
     }
 

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, dead_code, reason = "a library elsewhere; no test needs all of it")]
 
 use std::collections::BTreeMap;
+use stripewise_core::ids::PlanId;
 
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
@@ -54,7 +55,7 @@ impl Driver<NoMemory> for World {
         self.seen.push((self.slot, Seen::Started(*operation)));
     }
 
-    fn compute(&mut self, _plan: u32, _pages: u32) -> bool {
+    fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
         true
     }
 

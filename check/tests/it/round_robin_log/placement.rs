@@ -17,7 +17,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::{Memory as _, PageId, PageMemory};
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -139,11 +139,12 @@ impl RoundRobinLog {
         driver: &mut D,
     ) {
         let plan = exec.take_plan(row.into(), purpose);
-        exec.plans[plan as usize].wanted = chunks << 1;
+        exec.plans[plan].wanted = chunks << 1;
         if let Some(id) = host {
             exec.attach(plan, id);
             let chunk = chunks.trailing_zeros() as usize;
-            self.page_of[plan as usize] = self.rows[row as usize].pages[chunk].expect("a current page");
+            self.page_of[plan.number() as usize] =
+                self.rows[row as usize].pages[chunk].expect("a current page");
         }
         self.is_busy |= host.is_none();
         self.rows[row as usize].readers += 1;
@@ -160,7 +161,7 @@ impl RoundRobinLog {
         driver: &mut D,
     ) {
         let plan = exec.take_plan(row.into(), Purpose::Append);
-        exec.plans[plan as usize].wanted = exec.geometry.data_columns();
+        exec.plans[plan].wanted = exec.geometry.data_columns();
         self.sequence += 1;
         let sum = |&(page, buffer): &(u64, PageId)| (page, crc32c(exec.memory.bytes(buffer)));
         let record = Record { sequence: self.sequence, chunks: pages.iter().map(sum).collect() };
@@ -187,7 +188,7 @@ impl RoundRobinLog {
     fn split_read<D: Driver<PageMemory>>(&mut self, id: u32, exec: &mut Exec, driver: &mut D) -> Split {
         while let Some(page) = exec.requests[id as usize].cursor.first_page() {
             match self.map[page as usize] {
-                Some(_) if exec.free_plan == NONE => return Split::WantsPlans,
+                Some(_) if !exec.has_free_plan() => return Split::WantsPlans,
                 Some((row, chunk)) => self.read(Purpose::Read, row, 1 << chunk, Some(id), exec, driver),
                 None => {
                     let zeros = exec.memory.take();
@@ -208,7 +209,7 @@ impl RoundRobinLog {
                 return Split::Done;
             }
             let is_free = !self.is_busy && self.victims.is_empty() && self.free_rows() > RESERVE;
-            let Some(row) = self.next_row().filter(|_| is_free && exec.free_plan != NONE) else {
+            let Some(row) = self.next_row().filter(|_| is_free && exec.has_free_plan()) else {
                 return Split::WantsPlans;
             };
             let end = exec.requests[id as usize].cursor.end_page().min(first + self.chunks() as u64);
@@ -246,13 +247,13 @@ impl RoundRobinLog {
     }
 
     /// The chunks that `plan` read for a write or a move, with their pages.
-    fn take_read(&mut self, plan: u32, exec: &mut Exec) {
-        let (row, wanted) = (exec.plans[plan as usize].row, exec.plans[plan as usize].wanted);
+    fn take_read(&mut self, plan: PlanId, exec: &mut Exec) {
+        let (row, wanted) = (exec.plans[plan].row, exec.plans[plan].wanted);
         for column in columns(wanted) {
             let page = self.rows[row as usize].pages[column as usize - 1].expect("a current page");
             let index = exec.index(plan, column, Version::Old);
             let buffer = std::mem::replace(&mut exec.buffers[index], NONE);
-            match exec.plans[plan as usize].purpose {
+            match exec.plans[plan].purpose {
                 Purpose::Merge => self.old.push((page, buffer)),
                 _ => self.moving.push((page, buffer)),
             }
@@ -277,23 +278,23 @@ impl Placement<PageMemory> for RoundRobinLog {
 
     fn build<D: Driver<PageMemory>>(
         &mut self,
-        plan: u32,
+        plan: PlanId,
         exec: &mut Exec,
         _driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        match exec.plans[plan as usize].purpose {
+        match exec.plans[plan].purpose {
             Purpose::Flush => exec.build_flush_of(plan, |_| true),
             Purpose::Append => {
                 if exec.members.volatile_cache {
                     exec.build_flush_of(plan, |_| true);
                 }
-                exec.plans[plan as usize].push_step(Step::Compute { pages: self.chunks() as u16 + 1 });
+                exec.plans[plan].push_step(Step::Compute { pages: self.chunks() as u16 + 1 });
                 let is_dropped = self.planted == Some(Planted::ParityDropped) && exec.any_failed;
                 let written =
                     if is_dropped { exec.geometry.data_columns() } else { exec.geometry.all_columns() };
-                let place = exec.plans[plan as usize].place;
+                let place = exec.plans[plan].place;
                 exec.push_operations(plan, written, OperationKind::Write, |_| Class::HostWrite, place);
-                exec.plans[plan as usize].acknowledge_here();
+                exec.plans[plan].acknowledge_here();
             }
             Purpose::Read => exec.build_row_read(plan, Class::HostRead)?,
             Purpose::Merge => exec.build_row_read(plan, Class::PreRead)?,
@@ -302,22 +303,22 @@ impl Placement<PageMemory> for RoundRobinLog {
         Ok(Built::Ready)
     }
 
-    fn combine(&mut self, plan: u32, exec: &mut Exec) {
-        match exec.plans[plan as usize].purpose {
+    fn combine(&mut self, plan: PlanId, exec: &mut Exec) {
+        match exec.plans[plan].purpose {
             Purpose::Append => exec.encode_parity_pages(plan),
             _ => exec.decode_row(plan),
         }
     }
 
-    fn store(&mut self, plan: u32, id: u32, exec: &mut Exec) {
-        let column = exec.plans[plan as usize].wanted.trailing_zeros();
+    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Exec) {
+        let column = exec.plans[plan].wanted.trailing_zeros();
         if let Some(buffer) = exec.content_of_old(plan, column) {
-            exec.store_host(buffer, self.page_of[plan as usize], id);
+            exec.store_host(buffer, self.page_of[plan.number() as usize], id);
         }
     }
 
-    fn finished<D: Driver<PageMemory>>(&mut self, plan: u32, exec: &mut Exec, _driver: &mut D) -> bool {
-        let slot = &exec.plans[plan as usize];
+    fn finished<D: Driver<PageMemory>>(&mut self, plan: PlanId, exec: &mut Exec, _driver: &mut D) -> bool {
+        let slot = &exec.plans[plan];
         let (row, purpose, is_good) = (slot.row as usize, slot.purpose, !slot.gave_up);
         match purpose {
             Purpose::Append => {
@@ -346,7 +347,7 @@ impl Placement<PageMemory> for RoundRobinLog {
 
     fn poll_before<D: Driver<PageMemory>>(&mut self, exec: &mut Exec, driver: &mut D) -> bool {
         let is_due = !self.victims.is_empty() || self.free_rows() <= RESERVE;
-        if !is_due || self.is_busy || exec.free_plan == NONE || exec.has_lost_data(self) {
+        if !is_due || self.is_busy || !exec.has_free_plan() || exec.has_lost_data(self) {
             return false;
         }
         if self.victims.len() < 2 {

@@ -1,0 +1,49 @@
+//! The arena of plans.
+
+use std::ops::{Index, IndexMut};
+
+use stripewise_core::ids::PlanId;
+use stripewise_core::plan::Plan;
+
+/// The plans of hosts, and after them those that the placement owns.
+#[derive(Debug)]
+pub struct Plans(Vec<Plan>);
+
+impl Plans {
+    /// `plans` free plans, linked to one another, and `own` plans that are never free.
+    pub fn new(plans: u32, own: u32) -> Self {
+        let next = |number: u32| if number < plans { PlanId::new(number) } else { PlanId::NONE };
+        Self((1..=plans + own).map(|number| Plan::vacant(next(number))).collect())
+    }
+
+    /// Their number.
+    pub fn count(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// All slots, in order.
+    pub fn ids(&self) -> impl Iterator<Item = PlanId> + Clone + use<> {
+        (0..self.count()).map(PlanId::new)
+    }
+
+    /// All plans, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Plan> {
+        self.0.iter()
+    }
+}
+
+impl Index<PlanId> for Plans {
+    type Output = Plan;
+
+    #[inline]
+    fn index(&self, id: PlanId) -> &Plan {
+        &self.0[id.number() as usize]
+    }
+}
+
+impl IndexMut<PlanId> for Plans {
+    #[inline]
+    fn index_mut(&mut self, id: PlanId) -> &mut Plan {
+        &mut self.0[id.number() as usize]
+    }
+}
