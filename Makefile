@@ -126,7 +126,7 @@ fmt: ## Format all sources
 frozen: ## Compare the digests of short runs of every scheme, in simulation and in the engine, with those of the tree
 	$(CARGO) run --locked -p stripewise-bench --bin stripewise-bench-frozen
 
-freeze: ## Write these digests anew, after a change of behaviour that is meant
+freeze: ## Write these digests again, after a change of behaviour that is meant
 	$(CARGO) run --locked -p stripewise-bench --bin stripewise-bench-frozen -- --accept
 
 instructions: ## Count the simulator's instructions a request, and compare them with the parent commit's (needs valgrind)

@@ -27,7 +27,7 @@ use crate::digests::{Digests, Key};
 /// every table, every plan and every operation. In the engine: every preset that serves, intact, with trims, with a failed
 /// member, and while a replacement is rebuilt; the digest is of every plan and all bytes read. Each with two seeds.
 ///
-/// A change of structure alters no digest. A change of behaviour alters those that it means to: write them anew with
+/// A change of structure alters no digest. A change of behaviour alters those that it means to: write them again with
 /// --accept, and give the reason in the commit.
 ///
 /// Exit code 1: a digest differs, is missing, or is of a run that no longer exists.
@@ -183,6 +183,6 @@ mod tests {
         let kept = kept();
         let lines: BTreeSet<String> = kept.lines().map(|(name, _)| name.to_owned()).collect();
         let keys: BTreeSet<String> = all().iter().map(ToString::to_string).collect();
-        assert!(lines == keys, "`make freeze` writes the file anew");
+        assert!(lines == keys, "`make freeze` writes the file again");
     }
 }
