@@ -46,7 +46,6 @@ def main() -> int:
     except subprocess.CalledProcessError as error:
         return stop(said(error))
     finally:
-        subprocess.run(["git", "worktree", "remove", "--force", folder / "parent"], cwd=TREE, capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)
     return compare(figures, parent, accepted(rustc))
 
@@ -65,13 +64,16 @@ def output(*command: object, cwd: Path = TREE) -> str:
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True).stdout
 
 
+def target() -> Path:
+    return Path(os.environ.get("CARGO_TARGET_DIR", TREE / "target")).resolve()
+
+
 def build(tree: Path, program: Path) -> Path:
     """Builds `program` from `tree`. Crates of others are built once for all trees."""
-    target = Path(os.environ.get("CARGO_TARGET_DIR", TREE / "target")).resolve()
     command = [os.environ.get("CARGO", "cargo"), "build", "--quiet", "--locked", "--profile", "counting"]
     command += ["--package", "stripewise-sim", "--example", "instructions"]
-    subprocess.run(command, cwd=tree, check=True, env=os.environ | {"CARGO_TARGET_DIR": str(target)})
-    return Path(shutil.copy(target / "counting/examples/instructions", program))
+    subprocess.run(command, cwd=tree, check=True, env=os.environ | {"CARGO_TARGET_DIR": str(target())})
+    return Path(shutil.copy(target() / "counting/examples/instructions", program))
 
 
 def count(program: Path) -> dict[str, float]:
@@ -101,8 +103,13 @@ def count_parent(folder: Path) -> dict[str, float] | None:
     try:
         commit = "HEAD" if output("git", "status", "--porcelain", "--untracked-files=no") else "HEAD^"
         output("git", "cat-file", "-e", f"{commit}:sim/examples/instructions.rs")
-        output("git", "worktree", "add", "--detach", folder / "parent", commit)
-        return count(build(folder / "parent", folder / "parent-program"))
+        output("git", "archive", "--output", folder / "parent.tar", commit)
+        # Always at the same place, so that its crates replace those of the last parent, and never older than they are.
+        tree = target() / "parent"
+        shutil.rmtree(tree, ignore_errors=True)
+        tree.mkdir(parents=True)
+        output("tar", "--extract", "--touch", "--file", folder / "parent.tar", "--directory", tree)
+        return count(build(tree, folder / "parent-program"))
     except subprocess.CalledProcessError as error:
         print(f"no figures of the parent, so compared with the history alone: {said(error)}")
         return None
