@@ -1,7 +1,10 @@
 """What the tests share: a small array, and a place for results."""
 
+import atexit
 import faulthandler
+import os
 import signal
+import sys
 
 import pytest
 
@@ -11,10 +14,30 @@ SMALL = {"device.geometry.blocks": 64, "device.geometry.chips": 1}
 # The longest that any test may take, in seconds.
 PATIENCE = 300
 
+# The status with which the process is to end.
+STATUS = pytest.StashKey[int]()
+
 
 def pytest_configure():
     # A shell starts what it puts into the background with Ctrl-C ignored, and Python then leaves it so.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    session.config.stash[STATUS] = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    """Ends the process without taking the interpreter down.
+
+    Threads of asyncssh and distributed still have event loops with tasks then, and under them the interpreter has crashed after
+    all tests had passed.
+    """
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(config.stash.get(STATUS, 1))
 
 
 @pytest.fixture(autouse=True)

@@ -23,9 +23,9 @@ use crate::digests::{Digests, Key};
 
 /// Repeat short runs of every scheme, and compare the digest of all that each does with the digest in a file.
 ///
-/// In simulation: every preset over three devices, intact, with trims, and with members that fail; the digest is of every row of
-/// every table, every plan and every operation. In the engine: every preset that serves, intact, with trims, with a failed
-/// member, and while a replacement is rebuilt; the digest is of every plan and all bytes read. Each with two seeds.
+/// In simulation: every preset over three devices, intact and with trims (every row of every table), and with members that fail
+/// (every request, plan and operation). In the engine: every preset that serves, intact, with trims, with a failed member, and
+/// while a replacement is rebuilt (every plan and all bytes read). Each with two seeds.
 ///
 /// A change of structure alters no digest. A change of behaviour alters those that it means to: write them again with
 /// --accept, and give the reason in the commit.
@@ -75,7 +75,7 @@ fn compare(arguments: &Arguments) -> Result<bool> {
     let kept = Digests::read(&arguments.file);
     if arguments.accept {
         // With `--only`, the other lines stay.
-        let mut new = kept.unwrap_or_default();
+        let mut new = if arguments.file.exists() { kept? } else { Digests::default() };
         new.retain(|key| !key.contains(&arguments.only));
         new.extend(found);
         new.write(&arguments.file)?;
