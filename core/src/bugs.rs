@@ -61,6 +61,8 @@ pub enum Bug {
     RecordNotAwaited,
     /// A scrub takes a bad copy of metadata for whole if other copies were being written when it was read.
     BusyCopyWhole,
+    /// A record that is written while a group is beyond parity states as freed what was freed before.
+    FreedToldBeyond,
     /// A copy of a superblock that was left unfinished when another member was lost counts as damage of its member.
     TornCopyCharged,
     /// A member that failed while a record of the journal was written counts as one that has it.
@@ -496,6 +498,7 @@ impl Bug {
         Self::FreedRecordNotRead,
         Self::RecordNotAwaited,
         Self::BusyCopyWhole,
+        Self::FreedToldBeyond,
         Self::TornCopyCharged,
         Self::FailedKeeperCounts,
         Self::ScrubNotContinued,

@@ -105,7 +105,10 @@ impl InPlace {
         // Members that joined without copies of metadata count only while the journal is here.
         let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
         let missing = self.missing_to_tell(told, exec);
+        // The record does not say which members of a group beyond parity failed, so what they may lack stays in the journal.
+        let holds = self.is_any_beyond(exec) && !exec.has_bug(Bug::FreedToldBeyond);
         let Some(mut journal) = self.journal.take() else { return false };
+        journal.ring.hold(holds);
         let images = self.gather_updates(&mut journal, exec);
         // A record that has no updates and reports no freed room must leave room for others.
         let is_told = journal.wants_record

@@ -31,6 +31,7 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::FailedKeeperCounts, Some(Fault::OutDuringRebuild), [Kind::Journal5, Kind::Window5], 600),
     (Bug::FreedRecordNotRead, Some(Fault::Unreadable), [Kind::Journal5, Kind::Window5], 400),
     (Bug::RecordNotAwaited, Some(Fault::Unreadable), [Kind::Window5, Kind::Window5], 1200),
+    (Bug::FreedToldBeyond, Some(Fault::BeyondUnderLoad), [Kind::Journal6, Kind::Journal6], 2400),
     (Bug::BusyCopyWhole, Some(Fault::Unreadable), [Kind::Journal6, Kind::Journal6], 60),
 ];
 

@@ -52,13 +52,25 @@ pub(crate) struct Ring {
     needed: u32,
     /// The page after the last record.
     head: u32,
+    /// Whether records state nothing more as freed.
+    holds: bool,
 }
 
 impl Ring {
     /// An empty ring of `pages` pages. A header takes `header` pages, and a record of one update at most `images` more.
     pub(crate) fn new(pages: u32, header: u32, images: u32) -> Self {
         let update = header + images;
-        Self { pages, header, update, live: VecDeque::new(), first_number: 1, tail: 1, needed: 0, head: 0 }
+        Self {
+            pages,
+            header,
+            update,
+            live: VecDeque::new(),
+            first_number: 1,
+            tail: 1,
+            needed: 0,
+            head: 0,
+            holds: false,
+        }
     }
 
     /// Adds the records that were found: from `tail` on, the first page and the number of pages of each.
@@ -120,11 +132,16 @@ impl Ring {
     pub(crate) fn begin(&mut self, images: u32, pending: u32) -> Begun {
         let (number, pages) = (self.next_number(), self.header + images);
         let first = self.place(self.head, pages).expect("the caller has checked that there is room");
-        let tail = self.tail;
+        let tail = self.live.back().filter(|_| self.holds).map_or(self.tail, |newest| newest.tail);
         self.live.push_back(Live { first, pages, tail, pending, keepers: 0 });
         self.needed += pages;
         self.head = first + pages;
         Begun { number, tail, first }
+    }
+
+    /// Whether the next records state only what the ones before them state as freed.
+    pub(crate) fn hold(&mut self, holds: bool) {
+        self.holds = holds;
     }
 
     /// The newest record, which is durable, is kept by the members in the mask `keepers`.
