@@ -106,7 +106,8 @@ impl InPlace {
         let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
         let missing = self.missing_to_tell(told, exec);
         // The record does not say which members of a group beyond parity failed, so what they may lack stays in the journal.
-        let holds = self.is_any_beyond(exec) && !exec.has_bug(Bug::FreedToldBeyond);
+        let tells = exec.has_bug(Bug::FreedToldBeyond) || exec.has_bug(Bug::RecordsFreedBeyond);
+        let holds = self.is_any_beyond(exec) && !tells;
         let Some(mut journal) = self.journal.take() else { return false };
         journal.ring.hold(holds);
         let images = self.gather_updates(&mut journal, exec);
