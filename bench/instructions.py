@@ -2,11 +2,12 @@
 """Count the simulator's instructions a request, and refuse a change that costs more.
 
 Each case runs twice under valgrind's callgrind, with few requests and with more; the difference is what requests cost
-without the start. The count repeats to 0.1 % on any machine, however busy.
+without the start. On one machine the count repeats to 0.1 %, however busy the machine is.
 
 The figures are compared with those of the parent commit, which is built beside this tree (at most 2 % more), and with
 the last line of bench/history/instructions.tsv (at most 4 % more, if it was counted with the same compiler).
-With uncommitted changes the parent is HEAD.
+With uncommitted changes the parent is HEAD. A change that appends a line to that file accepts its own figures: it is
+not compared with its parent.
 
 exit codes: 0 no case costs more, 1 one does, 2 it could not be counted
 """
@@ -109,7 +110,13 @@ def count_parent(folder: Path) -> dict[str, float] | None:
         shutil.rmtree(tree, ignore_errors=True)
         tree.mkdir(parents=True)
         output("tar", "--extract", "--touch", "--file", folder / "parent.tar", "--directory", tree)
+        if (tree / HISTORY.relative_to(TREE)).read_text() != HISTORY.read_text():
+            print("this change accepts its figures: not compared with the parent's")
+            return None
         return count(build(tree, folder / "parent-program"))
+    except FileNotFoundError as error:
+        print(f"no figures of the parent: {error}")
+        return None
     except subprocess.CalledProcessError as error:
         print(f"no figures of the parent, so compared with the history alone: {said(error)}")
         return None
@@ -117,6 +124,9 @@ def count_parent(folder: Path) -> dict[str, float] | None:
 
 def accepted(rustc: str) -> dict[str, float] | None:
     """The last figures of the history, if this compiler made them."""
+    if not HISTORY.exists():
+        print(f"{HISTORY} does not exist; --accept writes it")
+        return None
     lines = [line.split("\t") for line in HISTORY.read_text().splitlines()]
     head, last = lines[0], lines[-1]
     if last[1] != rustc:
@@ -131,7 +141,7 @@ def accept(figures: dict[str, float], rustc: str) -> None:
     head = "\t".join(["after", "rustc", *figures])
     text = HISTORY.read_text() if HISTORY.exists() else f"{head}\n"
     if text.splitlines()[0] != head:
-        raise SystemExit(f"{HISTORY}: its columns are not `{head}`; begin it anew")
+        raise SystemExit(f"{HISTORY}: its columns are not `{head}`; delete the file first")
     line = "\t".join([after, rustc, *(f"{figure:.1f}" for figure in figures.values())])
     HISTORY.write_text(f"{text}{line}\n")
     print(f"{head}\n{line}")

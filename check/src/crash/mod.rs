@@ -64,8 +64,7 @@ pub struct Checker {
     arrays: BTreeMap<Shape, Scenario>,
 }
 
-/// New arrays that a checker keeps. Of each kind the same few shapes are drawn most of the time; all of them would take some
-/// gigabytes in a search of an hour.
+/// The number of new arrays that a checker keeps. All shapes that seeds draw in an hour would take some gigabytes.
 const MOST_ARRAYS: usize = 256;
 
 /// The system under test.

@@ -296,19 +296,24 @@ mod tests {
         fn no_record_is_overwritten_that_a_reader_may_need_and_room_always_comes(
             pages in 40..120u32,
             header in 1..3u32,
-            choices in prop::collection::vec((0..9u32, 0..4u32, any::<bool>()), 1..300),
+            choices in prop::collection::vec((0..9u32, 0..4u32, any::<bool>(), any::<bool>()), 1..300),
         ) {
             let mut ring = Ring::new(pages, header, 4);
             let mut reader = Reader::default();
             let mut under_way: Vec<u64> = Vec::new();
-            for (images, pending, finishes) in choices {
+            for (images, pending, finishes, holds) in choices {
                 while !ring.has_room(images, 0) {
                     // How a full ring recovers: updates in flight finish, their records are freed, and a record without
                     // images states it.
                     under_way.drain(..).for_each(|number| ring.done(number));
                     prop_assert!(free_finished(&mut ring, &mut reader));
                 }
+                let stated = reader.records.last().map(|&(.., tail)| tail);
+                ring.hold(holds);
                 let number = write(&mut ring, &mut reader, images, pending);
+                ring.hold(false);
+                let states_more = reader.records.last().map(|&(.., tail)| tail) != stated;
+                prop_assert!(!(holds && stated.is_some() && states_more), "a record that holds states more as freed");
                 under_way.extend((0..pending).map(|_| number));
                 if finishes {
                     under_way.drain(..).for_each(|number| ring.done(number));
