@@ -18,7 +18,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -36,18 +35,15 @@ def main() -> int:
     arguments = parser.parse_args()
     if shutil.which("valgrind") is None:
         return stop("valgrind is missing; on Debian: apt-get install valgrind")
-    folder = Path(tempfile.mkdtemp(prefix="stripewise-instructions-"))
     try:
-        figures = count(build(TREE, folder / "program"))
+        figures = count(build(TREE, target()))
         rustc = output("rustc", "--version").split()[1]
         if arguments.accept:
             accept(figures, rustc)
             return 0
-        parent = None if arguments.no_parent else count_parent(folder)
+        parent = None if arguments.no_parent else count_parent()
     except subprocess.CalledProcessError as error:
         return stop(said(error))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return compare(figures, parent, accepted(rustc))
 
 
@@ -69,12 +65,12 @@ def target() -> Path:
     return Path(os.environ.get("CARGO_TARGET_DIR", TREE / "target")).resolve()
 
 
-def build(tree: Path, program: Path) -> Path:
-    """Builds `program` from `tree`. Crates of others are built once for all trees."""
+def build(tree: Path, into: Path) -> Path:
+    """The program of `tree`. Each tree has a folder of its own: cargo takes crates of the same name in another tree for built."""
     command = [os.environ.get("CARGO", "cargo"), "build", "--quiet", "--locked", "--profile", "counting"]
     command += ["--package", "stripewise-sim", "--example", "instructions"]
-    subprocess.run(command, cwd=tree, check=True, env=os.environ | {"CARGO_TARGET_DIR": str(target())})
-    return Path(shutil.copy(target() / "counting/examples/instructions", program))
+    subprocess.run(command, cwd=tree, check=True, env=os.environ | {"CARGO_TARGET_DIR": str(into)})
+    return into / "counting/examples/instructions"
 
 
 def count(program: Path) -> dict[str, float]:
@@ -99,21 +95,22 @@ def collected(program: Path, case: str, requests: int) -> int:
     return int(found[1])
 
 
-def count_parent(folder: Path) -> dict[str, float] | None:
+def count_parent() -> dict[str, float] | None:
     """The figures of the parent commit; none if it is not here, lacks the program, or cannot be built."""
     try:
         commit = "HEAD" if output("git", "status", "--porcelain", "--untracked-files=no") else "HEAD^"
         output("git", "cat-file", "-e", f"{commit}:sim/examples/instructions.rs")
-        output("git", "archive", "--output", folder / "parent.tar", commit)
         # Always at the same place, so that its crates replace those of the last parent, and never older than they are.
-        tree = target() / "parent"
+        tree = target() / "parent/tree"
         shutil.rmtree(tree, ignore_errors=True)
         tree.mkdir(parents=True)
-        output("tar", "--extract", "--touch", "--file", folder / "parent.tar", "--directory", tree)
+        archive = tree.with_suffix(".tar")
+        output("git", "archive", "--output", archive, commit)
+        output("tar", "--extract", "--touch", "--file", archive, "--directory", tree)
         if (tree / HISTORY.relative_to(TREE)).read_text() != HISTORY.read_text():
             print("this change accepts its figures: not compared with the parent's")
             return None
-        return count(build(tree, folder / "parent-program"))
+        return count(build(tree, target() / "parent"))
     except FileNotFoundError as error:
         print(f"no figures of the parent: {error}")
         return None
