@@ -34,13 +34,14 @@ const HEAD: &str = "scheme device condition seed\tdigest";
 impl Digests {
     /// Reads a file.
     pub(crate) fn read(file: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("{}; --accept writes a new file", file.display()))?;
         let mut digests = Self::default();
         for (at, line) in text.lines().enumerate() {
             match line.split_once('\t') {
                 _ if line == HEAD => {}
                 Some((name, digest)) => drop(digests.0.insert(name.into(), digest.into())),
-                None => bail!("{}:{}: no tab between name and digest", file.display(), at + 1),
+                None => bail!("{}:{}: not a line of digests: no tab", file.display(), at + 1),
             }
         }
         Ok(digests)

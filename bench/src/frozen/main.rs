@@ -15,22 +15,24 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use stripewise_array::PRESETS;
 
 use crate::digests::{Digests, Key};
 
-/// Repeat short runs of every scheme, and compare the digest of all that each does with the digest in a file.
+/// Repeat short runs of every scheme, and compare the digest of what each does with a file.
 ///
-/// In simulation: every preset over three devices, intact and with trims (every row of every table), and with members that fail
-/// (every request, plan and operation). In the engine: every preset that serves, intact, with trims, with a failed member, and
-/// while a replacement is rebuilt (every plan and all bytes read). Each with two seeds.
+/// In simulation: every preset over three devices, intact and with trims (every row of every
+/// table), and with members that fail (every request, plan and operation). In the engine: every
+/// preset that serves, intact, with trims, with a failed member, and while a replacement is
+/// rebuilt (every plan, and all bytes read). Each with two seeds. A preset that is refused has
+/// the reason as its digest.
 ///
-/// A change of structure alters no digest. A change of behaviour alters those that it means to: write them again with
-/// --accept, and give the reason in the commit.
+/// A change of structure alters no digest. A change of behaviour alters those that it means to:
+/// write them again with --accept, and give the reason in the commit.
 ///
-/// Exit code 1: a digest differs, is missing, or is of a run that no longer exists.
+/// Exit code 1: a digest differs, is missing, or belongs to a run that no longer exists.
 ///
 /// Examples:
 ///   stripewise-bench-frozen                 all runs
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
 fn compare(arguments: &Arguments) -> Result<bool> {
     let began = Instant::now();
     let keys: Vec<Key> = all().into_iter().filter(|key| key.to_string().contains(&arguments.only)).collect();
+    ensure!(!keys.is_empty(), "no run's name contains '{}'; names are like `{}`", arguments.only, all()[0]);
     let jobs = arguments
         .jobs
         .map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
@@ -87,7 +90,7 @@ fn compare(arguments: &Arguments) -> Result<bool> {
         );
         return Ok(true);
     }
-    let mut kept = kept.with_context(|| format!("write {} with --accept", arguments.file.display()))?;
+    let mut kept = kept?;
     kept.retain(|key| key.contains(&arguments.only));
     let differences = kept.differences(&found);
     for difference in &differences {
