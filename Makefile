@@ -41,7 +41,7 @@ test-doc:
 	$(CARGO) test --workspace --doc --locked --no-fail-fast
 
 test-digest:
-	$(CARGO) test --workspace --config sim/tests/no_assertions.toml --locked --test same_digest
+	$(CARGO) test --workspace --config crates/sim/tests/no_assertions.toml --locked --test same_digest
 
 # The Python that makes target/venv, where the package and what its tests need are installed.
 PYTHON ?= python3
@@ -130,7 +130,7 @@ freeze: ## Write these digests again, after a change of behaviour that is meant
 	$(CARGO) run --locked -p stripewise-bench --bin stripewise-bench-frozen -- --accept
 
 instructions: ## Count the simulator's instructions a request, and compare them with the parent commit's (needs valgrind)
-	$(PYTHON) bench/instructions.py
+	$(PYTHON) crates/bench/instructions.py
 
 speed: ## Measure the simulator's speed beside a bare yardstick; close other programs first
 	$(CARGO) run --release --locked -p stripewise-bench

@@ -148,7 +148,7 @@ if builds static; then
     archive "$tree" "$name" >"$out/$name.tar.gz"
 fi
 
-# [package.metadata.deb] in cli/Cargo.toml says what goes where.
+# [package.metadata.deb] in crates/cli/Cargo.toml says what goes where.
 if builds deb; then
     say "Debian package"
     contact="${MAINTAINER:-Stripewise maintainers <maintainers@stripewise.invalid>}"
@@ -164,7 +164,7 @@ if builds deb; then
     gzip -9n "$staged"/man-gz/*
     python3 packaging/licenses.py --package stripewise --features stripewise/object-stores --target x86_64-unknown-linux-gnu |
         gzip -9n >"$staged/THIRD-PARTY.gz"
-    "$tools/bin/cargo-deb" --quiet --no-build --no-strip --manifest-path cli/Cargo.toml \
+    "$tools/bin/cargo-deb" --quiet --no-build --no-strip --manifest-path crates/cli/Cargo.toml \
         ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$out"
 fi
 

@@ -1,6 +1,6 @@
-"""Every file of the folder `examples` runs: the scripts as a user runs them, the notebook in a kernel.
+"""Every file of `python/examples` runs: the scripts as a user runs them, the notebook in a kernel.
 
-The blocks of the pages are run by `test_pages.py` (Python) and by `cli/tests/it/pages.rs` (commands, TOML).
+The blocks of the pages are run by `test_pages.py` (Python) and by `crates/cli/tests/it/pages.rs` (commands, TOML).
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "examples"
+EXAMPLES = ROOT / "python" / "examples"
 REQUESTS = "2_000"
 """Requests of the notebook, instead of a hundred thousand."""
 
@@ -48,7 +48,7 @@ def written(folder):
     again = json.loads((folder / "again.ipynb").read_text())
     kept = json.loads((EXAMPLES / "paper000.ipynb").read_text())
     shortened = [(kind, text.replace("100_000", REQUESTS)) for kind, text in sources(kept)]
-    assert sources(again) == shortened, "write it again: python examples/make_paper000.py"
+    assert sources(again) == shortened, "write it again: python python/examples/make_paper000.py"
     shown = [cell["outputs"] for cell in again["cells"] if cell["cell_type"] == "code"]
     assert all(outputs for outputs in shown)
     assert not [output for outputs in shown for output in outputs if output["output_type"] in ("error", "stream")]
@@ -82,4 +82,4 @@ def test_every_notebook_of_the_tree_is_an_example():
     listed = subprocess.run(["git", "ls-files", "*.ipynb"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a clone")
-    assert {Path(name).parent for name in listed.stdout.split()} == {Path("examples")}
+    assert {Path(name).parent for name in listed.stdout.split()} == {EXAMPLES.relative_to(ROOT)}

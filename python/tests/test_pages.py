@@ -62,7 +62,7 @@ def matches(shown, actual):
 
 ALL = {
     os.path.relpath(path, DOCS): list(steps(path.read_text()))
-    for path in [*sorted(DOCS.rglob("*.md")), *sorted(DOCS.parent.glob("*.md")), *sorted(DOCS.parent.glob("*/README.md"))]
+    for path in [*sorted(DOCS.rglob("*.md")), *sorted(DOCS.parent.glob("*.md")), *sorted(DOCS.parent.glob("crates/*/README.md"))]
 }
 PAGES = {name: found for name, found in ALL.items() if any(step[0] == "python" for step in found)}
 

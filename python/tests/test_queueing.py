@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "validate" / "queueing"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "crates" / "validate" / "queueing"))
 import compare_caches
 from compare import LOADS, POLICIES, both
 from loads import Slice, write_trace
