@@ -57,12 +57,12 @@ impl<M: Memory> Executor<M> {
         let slot = &self.plans[plan];
         let is_direct = slot.is_under_way
             && slot.purpose == Purpose::Read
-            && slot.outstanding > 0
+            && slot.steps.outstanding > 0
             && slot.overlaid == 0
             && slot.wanted & slot.missing == 0
-            && !slot.trouble
+            && !slot.steps.trouble
             && (!self.reads.is_active || slot.path.race <= Race::Armed)
-            && matches!(slot.steps(), [Step::Operations { .. }]);
+            && matches!(slot.steps.all(), [Step::Operations { .. }]);
         is_direct && columns(slot.wanted).any(|column| placement.home_of(plan, column, self).0 == member)
     }
 
@@ -71,11 +71,11 @@ impl<M: Memory> Executor<M> {
         if self.reads.is_active {
             return;
         }
-        let Plan { operations, lost, .. } = self.plans[plan];
+        let Plan { steps, lost, .. } = &self.plans[plan];
         let first = self.first_operation(plan) as usize;
-        let slots = &self.slots[first..first + operations as usize];
+        let slots = &self.slots[first..first + steps.operations as usize];
         let back = slots.iter().filter(|slot| slot.started_at == stripewise_core::plan::OVER);
         let returned = back.fold(0, |mask, slot| mask | 1 << slot.operation.column);
-        self.plans[plan].path.returned = returned & !lost;
+        self.plans[plan].path.returned = returned & !*lost;
     }
 }

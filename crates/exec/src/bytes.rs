@@ -6,7 +6,6 @@ use stripewise_core::geometry::COLUMNS_MAX;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::Plan;
 use stripewise_core::request::SECTOR_BYTES;
 use stripewise_core::update::Routine;
 
@@ -41,8 +40,8 @@ impl<M: Memory> Executor<M> {
     pub(crate) fn buffer_index(&self, id: u32) -> usize {
         let (plan, nth) = (self.plan_of(id), id % self.stride);
         let operation = &self.slots[id as usize].operation;
-        let Plan { delta_first, delta_reads, .. } = self.plans[plan];
-        if let Some(nth) = nth.checked_sub(delta_first.into()).filter(|&nth| nth < delta_reads.into()) {
+        let deltas = self.plans[plan].deltas;
+        if let Some(nth) = nth.checked_sub(deltas.first.into()).filter(|&nth| nth < deltas.count.into()) {
             return self.delta_index(plan, nth);
         }
         let is_second = self.plans[plan].path.is_second(nth);
@@ -155,14 +154,13 @@ impl<M: Memory> Executor<M> {
 
     /// Adds deltas to the parity that they change: the sum is the parity that covers the current data.
     pub fn fold_deltas(&mut self, plan: PlanId) {
-        let Plan { delta_first, delta_reads, .. } = self.plans[plan];
+        let deltas = self.plans[plan].deltas;
         if self.has_bug(Bug::DeltaNotFolded) {
             return;
         }
-        for nth in 0..u32::from(delta_reads) {
-            let column = self.slots[(self.first_operation(plan) + u32::from(delta_first) + nth) as usize]
-                .operation
-                .column;
+        let first = self.first_operation(plan) + u32::from(deltas.first);
+        for nth in 0..u32::from(deltas.count) {
+            let column = self.slots[(first + nth) as usize].operation.column;
             let parity = self.buffer(plan, column.into(), Version::Old);
             self.memory.add(parity, self.buffers[self.delta_index(plan, nth)]);
         }

@@ -4,7 +4,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::{Acknowledgement, Driver};
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{Attachment, Plan, Purpose};
+use stripewise_core::plan::{Attachment, Plan, Purpose, Times};
 use stripewise_core::request::RequestKind;
 
 use crate::internal::Internal;
@@ -21,8 +21,8 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) {
-        let Plan { current, ack_after, .. } = self.plans[plan];
-        if current <= ack_after {
+        let steps = &self.plans[plan].steps;
+        if steps.current <= steps.ack_after {
             placement.written(plan, self);
         }
         let mut node = std::mem::replace(&mut self.plans[plan].first_request, NONE);
@@ -54,27 +54,27 @@ impl<M: Memory> Executor<M> {
                 self.pending.push_front(id);
                 continue;
             }
-            let Plan { purpose, begun_at, absorbs, .. } = self.plans[plan];
+            let Plan { purpose, ends_in_memory, times: Times { begun_at, .. }, .. } = self.plans[plan];
             let drains = request.host.kind == RequestKind::Flush && purpose != Purpose::Flush;
             if is_last && (drains || request.host.arrival > begun_at) {
                 // The request may have arrived long after the plan began: the plan's times are not those of the request.
                 let acknowledgement = self.acknowledgement(id, placement);
-                self.acknowledge_from(absorbs, id, acknowledgement, placement, driver);
+                self.acknowledge_from(ends_in_memory, id, acknowledgement, placement, driver);
             } else if is_last {
                 let slot = &self.plans[plan];
                 let acknowledgement = Acknowledgement {
-                    pending_ns: slot.begun_at - request.host.arrival + slot.rewait_ns,
-                    pre_read_ns: slot.pre_read.all_ns,
-                    pre_read_bus_ns: slot.pre_read.bus_ns,
-                    pre_read_cell_ns: slot.pre_read.cell_ns,
-                    parity_ns: slot.parity_ns,
-                    queue_ns: slot.last.queue_ns,
-                    gc_wait_ns: slot.last.timing.gc_wait_ns,
-                    bus_ns: slot.last.timing.bus_ns,
-                    cell_ns: slot.last.timing.cell_ns,
+                    pending_ns: slot.times.begun_at - request.host.arrival + slot.times.rewait_ns,
+                    pre_read_ns: slot.times.pre_read.all_ns,
+                    pre_read_bus_ns: slot.times.pre_read.bus_ns,
+                    pre_read_cell_ns: slot.times.pre_read.cell_ns,
+                    parity_ns: slot.times.parity_ns,
+                    queue_ns: slot.times.last.queue_ns,
+                    gc_wait_ns: slot.times.last.timing.gc_wait_ns,
+                    bus_ns: slot.times.last.timing.bus_ns,
+                    cell_ns: slot.times.last.timing.cell_ns,
                     ..self.acknowledgement(id, placement)
                 };
-                self.acknowledge_from(absorbs, id, acknowledgement, placement, driver);
+                self.acknowledge_from(ends_in_memory, id, acknowledgement, placement, driver);
             } else if too_early && request.host.kind == RequestKind::Write {
                 self.acknowledge_early(id, placement, driver);
             }

@@ -27,9 +27,6 @@ use crate::metadata_walk::MetadataScrub;
 use crate::plans::Plans;
 use crate::slow::Slow;
 
-/// The mark of a plan that has not begun.
-pub(crate) const NEVER: Nanos = Nanos::MAX;
-
 /// Executes plans.
 pub struct Executor<M: Memory> {
     /// The policies of the run.

@@ -7,7 +7,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, OperationKind, Outcome, Timing};
-use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race};
+use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, Plan, Purpose, Race};
 use stripewise_core::read::hedged::Reader;
 use stripewise_core::read::{HedgeMode, ReadPolicy};
 
@@ -59,8 +59,8 @@ impl<M: Memory> Executor<M> {
         }
         let (hedges, plans) = (&mut self.reads.hedges, &self.plans);
         let is_over = |reader: Reader| {
-            let Plan { path, is_under_way, outstanding, .. } = &plans[reader.plan];
-            path.life != reader.life || path.race != Race::Armed || !is_under_way || *outstanding == 0
+            let Plan { path, is_under_way, steps, .. } = &plans[reader.plan];
+            path.life != reader.life || path.race != Race::Armed || !is_under_way || steps.outstanding == 0
         };
         let Some(reader) = hedges.due(self.now) else {
             if let Some(at) = hedges.call(self.now, is_over) {
@@ -108,28 +108,19 @@ impl<M: Memory> Executor<M> {
         placement.push_decoding(plan, sources, self);
         let slot = &mut self.plans[plan];
         // The second side is not a step of its own: it runs beside the current step.
-        let (first, count) = slot.take_step();
+        let (first, count) = slot.steps.take_last();
         slot.path.race = Race::Running;
-        slot.path.is_first_spoilt = slot.trouble;
+        slot.path.is_first_spoilt = slot.steps.trouble;
         slot.path.hedged = hedged;
         slot.path.without = without;
         slot.path.second_first = first;
         slot.path.second_count = count;
         slot.path.second_left = count;
-        slot.path.first_left = slot.outstanding;
+        slot.path.first_left = slot.steps.outstanding;
         slot.path.second_at = self.now;
-        slot.outstanding += count;
+        slot.steps.outstanding += count;
         self.reads.counts.hedged += u64::from(chunks);
-        if D::OBSERVES {
-            let base = self.first_operation(plan) as usize;
-            let slots = &self.slots[base..base + self.stride as usize];
-            driver.planned(&PlanView::new(
-                plan,
-                &self.plans[plan],
-                slots,
-                placement.is_stripe(Purpose::Read),
-            ));
-        }
+        self.show(plan, placement, driver);
         self.enqueue(plan, first, count, placement, driver);
         if self.has_bug(Bug::HedgeHoldGivenBack) {
             self.release(plan);
@@ -162,21 +153,21 @@ impl<M: Memory> Executor<M> {
         }
         let last = self.last_operation(id, timing);
         let slot = &mut self.plans[plan];
-        slot.outstanding -= 1;
+        slot.steps.outstanding -= 1;
         let left = if is_second { &mut slot.path.second_left } else { &mut slot.path.first_left };
         *left -= 1;
         let is_through = *left == 0;
         let path = &mut slot.path;
         let is_undecided = matches!(path.race, Race::Running | Race::Computing);
         if is_through && is_undecided && !is_second && !path.is_first_spoilt {
-            slot.pre_read.add(&slot.last);
-            slot.last = last;
+            slot.times.pre_read.add(&slot.times.last);
+            slot.times.last = last;
             self.decide(plan, placement, driver);
         } else if is_through && is_undecided && is_second && !path.is_second_spoilt {
             path.second_last = last;
             path.second_read_at = self.now;
             path.race = Race::Computing;
-            slot.outstanding += 1;
+            slot.steps.outstanding += 1;
             let pages = path.hedged.count_ones() * (self.geometry.data - 1);
             if driver.compute(plan, pages) {
                 return self.second_computed(plan, placement, driver);
@@ -193,17 +184,17 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         let slot = &mut self.plans[plan];
-        slot.outstanding -= 1;
+        slot.steps.outstanding -= 1;
         if slot.path.race == Race::Computing && !placement.decode_second(plan, self) {
             self.plans[plan].path.is_second_spoilt = true;
             self.plans[plan].path.race = Race::Running;
         }
         let slot = &mut self.plans[plan];
         if slot.path.race == Race::Computing {
-            slot.pre_read.add(&slot.last);
-            slot.last = slot.path.second_last;
-            slot.rewait_ns += slot.path.second_at - slot.step_begun_at;
-            slot.parity_ns += self.now - slot.path.second_read_at;
+            slot.times.pre_read.add(&slot.times.last);
+            slot.times.last = slot.path.second_last;
+            slot.times.rewait_ns += slot.path.second_at - slot.times.step_begun_at;
+            slot.times.parity_ns += self.now - slot.path.second_read_at;
             slot.path.is_second_first = true;
             // Columns that the first side could not read are left for the next read to heal.
             slot.lost = 0;
@@ -241,7 +232,7 @@ impl<M: Memory> Executor<M> {
         self.queues.take_back(operation.member, id, &mut self.slots);
         self.left(operation.member, operation.kind == OperationKind::Read);
         let plan = self.plan_of(id);
-        self.plans[plan].outstanding -= 1;
+        self.plans[plan].steps.outstanding -= 1;
         self.reads.counts.cut += 1;
     }
 
@@ -253,7 +244,7 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         let slot = &mut self.plans[plan];
-        if slot.outstanding > 0 {
+        if slot.steps.outstanding > 0 {
             return;
         }
         let is_decided = slot.path.race == Race::Decided;
@@ -262,9 +253,9 @@ impl<M: Memory> Executor<M> {
             return self.run(plan, placement, driver);
         }
         slot.path.second_count = 0;
-        slot.pre_read.add(&slot.last);
-        let step_ns = self.now - slot.step_begun_at;
-        slot.last = LastOperation { step_ns, queue_ns: step_ns, timing: Timing::default() };
+        slot.times.pre_read.add(&slot.times.last);
+        let step_ns = self.now - slot.times.step_begun_at;
+        slot.times.last = LastOperation { step_ns, queue_ns: step_ns, timing: Timing::default() };
         self.recover(plan, true, placement, driver);
     }
 }

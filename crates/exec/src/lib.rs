@@ -37,4 +37,4 @@ pub use controller::{ArrayOf, Controller};
 pub use executor::Executor;
 pub use new::Sizes;
 pub use placement::Placement;
-pub use plans::Plans;
+pub use plans::{Jobs, Plans};

@@ -160,9 +160,9 @@ impl<M: Memory> Executor<M> {
         reading.is_under_way = true;
         let done = (reading.bytes.len() / self.members.page_bytes as usize) as u32;
         let count = (reading.run.pages - done).min(width);
+        reading.wanted = count;
         self.spend(count);
         let plan = self.take_plan(0, Purpose::Inspect);
-        self.plans[plan].unit = count;
         self.begin(plan, placement, driver);
         true
     }
@@ -176,7 +176,7 @@ impl<M: Memory> Executor<M> {
         if self.failed[usize::from(member)] {
             return;
         }
-        let count = self.plans[plan].unit;
+        let count = reading.wanted;
         for nth in 0..count {
             let id = self.first_operation(plan) + nth;
             self.slots[id as usize].operation = Operation {
@@ -189,9 +189,9 @@ impl<M: Memory> Executor<M> {
             };
         }
         let slot = &mut self.plans[plan];
-        slot.operations = count as u16;
-        slot.push_step(Step::Operations { first: 0, count: count as u16 });
-        slot.acknowledge_here();
+        slot.steps.operations = count as u16;
+        slot.steps.push(Step::Operations { first: 0, count: count as u16 });
+        slot.steps.acknowledge_here();
     }
 
     /// Pages of metadata were read, or cannot be read.
@@ -202,7 +202,7 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         let page_bytes = self.members.page_bytes as usize;
-        let (lost, read) = (self.plans[plan].lost, u32::from(self.plans[plan].operations));
+        let (lost, read) = (self.plans[plan].lost, u32::from(self.plans[plan].steps.operations));
         let mut pages = Vec::with_capacity(read as usize * page_bytes);
         for nth in 0..read {
             pages.extend_from_slice(

@@ -97,6 +97,8 @@ pub(crate) struct Reading {
     pub(crate) piece: Piece,
     pub(crate) run: PageRun,
     pub(crate) bytes: Vec<u8>,
+    /// The pages that are being read.
+    pub(crate) wanted: u32,
     pub(crate) is_unreadable: bool,
     pub(crate) is_under_way: bool,
 }
@@ -128,6 +130,6 @@ impl MetadataScrub {
 
 impl Reading {
     pub(crate) fn of(piece: Piece, run: PageRun) -> Self {
-        Self { piece, run, bytes: Vec::new(), is_unreadable: false, is_under_way: false }
+        Self { piece, run, bytes: Vec::new(), wanted: 0, is_unreadable: false, is_under_way: false }
     }
 }

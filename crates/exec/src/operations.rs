@@ -38,7 +38,7 @@ impl<M: Memory> Executor<M> {
             (OperationKind::Read, Purpose::Read) if !stale => slot.pinned,
             _ => 0,
         };
-        let first = slot.operations;
+        let first = slot.steps.operations;
         let count = mask.count_ones() as u16;
         let base = first_of_plan + first as usize;
         for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
@@ -53,8 +53,8 @@ impl<M: Memory> Executor<M> {
             };
             slot.is_held = false;
         }
-        slot.operations += count;
-        slot.push_step(Step::Operations { first, count });
+        slot.steps.operations += count;
+        slot.steps.push(Step::Operations { first, count });
     }
 
     /// Holds the write of `column` by `plan` in the queue of its member, or no longer.
@@ -79,7 +79,7 @@ impl<M: Memory> Executor<M> {
     /// The slot of the write of `column` by `plan`.
     fn write_of(&self, plan: PlanId, column: u32) -> Option<usize> {
         let base = self.first_operation(plan) as usize;
-        let all = base..base + self.plans[plan].operations as usize;
+        let all = base..base + self.plans[plan].steps.operations as usize;
         let is_it = |operation: &Operation| {
             operation.kind == OperationKind::Write && u32::from(operation.column) == column
         };
@@ -100,8 +100,8 @@ impl<M: Memory> Executor<M> {
                 .filter(|operation| operation.kind == kind)
                 .fold(0, |mask, operation| mask | 1u64 << operation.column)
         };
-        let begun = |kind| of(slot.steps_begun(), kind) != 0;
-        let all = |kind| if begun(kind) { of(slot.steps(), kind) } else { 0 };
+        let begun = |kind| of(slot.steps.begun(), kind) != 0;
+        let all = |kind| if begun(kind) { of(slot.steps.all(), kind) } else { 0 };
         (all(OperationKind::Write), all(OperationKind::Trim))
     }
 

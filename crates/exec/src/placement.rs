@@ -10,7 +10,7 @@ use stripewise_core::format::Superblock;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind, Outcome};
-use stripewise_core::plan::Purpose;
+use stripewise_core::plan::PlanView;
 
 use crate::metadata_pieces::{Piece, PieceLocation};
 use crate::metadata_walk::{ScrubCounts, Wanted};
@@ -85,10 +85,8 @@ pub trait Placement<M: Memory>: Sized {
         driver: &mut D,
     ) -> Result<Built, TooManyLost>;
 
-    /// Whether a plan of this purpose works on a stripe of a log, not on a row.
-    fn is_stripe(&self, _purpose: Purpose) -> bool {
-        false
-    }
+    /// Adds to the view of a plan what only the placement knows.
+    fn describe(&self, _view: &mut PlanView<'_>) {}
 
     /// `plan` waits until metadata durably has what its next steps write. Returns false if it need not wait.
     fn await_record(&mut self, _plan: PlanId, _exec: &mut Executor<M>) -> bool {
@@ -132,8 +130,9 @@ pub trait Placement<M: Memory>: Sized {
         false
     }
 
-    /// Whether an operation of `plan` that cannot be written leaves the member in service.
-    fn tolerates_write_error(&mut self, _plan: PlanId, _member: u16, _exec: &mut Executor<M>) -> bool {
+    /// Whether the placement takes the error of operation `id` upon itself: the column of a bad read is not lost to the plan,
+    /// and the member of a failed write stays in service.
+    fn takes_error(&mut self, _id: u32, _exec: &mut Executor<M>) -> bool {
         false
     }
 
@@ -148,8 +147,8 @@ pub trait Placement<M: Memory>: Sized {
         true
     }
 
-    /// A plan was freed.
-    fn freed(&mut self, _exec: &mut Executor<M>) {}
+    /// `plan` was freed.
+    fn freed(&mut self, _plan: PlanId, _exec: &mut Executor<M>) {}
 
     /// `member` was taken out of service.
     fn lost(&mut self, _member: u16, _exec: &mut Executor<M>) {}

@@ -1,4 +1,4 @@
-//! The arena of plans.
+//! The arena of plans, and those of what placements keep with plans.
 
 use std::ops::{Index, IndexMut};
 
@@ -45,5 +45,39 @@ impl IndexMut<PlanId> for Plans {
     #[inline]
     fn index_mut(&mut self, id: PlanId) -> &mut Plan {
         &mut self.0[id.number() as usize]
+    }
+}
+
+/// What a placement keeps with each plan: its job. A job is the default one when its plan is taken, and the placement makes it
+/// so again when the plan is freed.
+#[derive(Debug)]
+pub struct Jobs<J>(Vec<J>);
+
+impl<J: Clone + Default> Jobs<J> {
+    /// The jobs of `plans` plans.
+    pub fn new(plans: u32) -> Self {
+        Self(vec![J::default(); plans as usize])
+    }
+
+    /// The job of `plan` is the default one again.
+    #[inline]
+    pub fn clear(&mut self, plan: PlanId) {
+        self[plan] = J::default();
+    }
+}
+
+impl<J> Index<PlanId> for Jobs<J> {
+    type Output = J;
+
+    #[inline]
+    fn index(&self, plan: PlanId) -> &J {
+        &self.0[plan.number() as usize]
+    }
+}
+
+impl<J> IndexMut<PlanId> for Jobs<J> {
+    #[inline]
+    fn index_mut(&mut self, plan: PlanId) -> &mut J {
+        &mut self.0[plan.number() as usize]
     }
 }

@@ -30,9 +30,9 @@ impl<M: Memory> Executor<M> {
             let class = |column: u32| if wanted >> column & 1 != 0 { class } else { Class::Decode };
             self.push_operations(plan, sources, OperationKind::Read, class, place);
             let pages = self.decoded_pages(lost);
-            self.plans[plan].push_step(Step::Compute { pages });
+            self.plans[plan].steps.push(Step::Compute { pages });
         }
-        self.plans[plan].acknowledge_here();
+        self.plans[plan].steps.acknowledge_here();
         Ok(())
     }
 

@@ -6,10 +6,9 @@ use stripewise_core::format::FailReason;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationKind, Outcome, Timing};
-use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step, Trust};
+use stripewise_core::plan::{LastOperation, NEVER, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step};
 use stripewise_core::row_locks::{RowLock, RowWaits};
 
-use crate::executor::NEVER;
 use crate::{AfterErrors, Built, Executor, Placement, TooManyLost};
 
 impl<M: Memory> Executor<M> {
@@ -59,7 +58,7 @@ impl<M: Memory> Executor<M> {
     fn lock_again(&mut self, plan: PlanId, lock: RowLock) {
         let Plan { row, turn, .. } = self.plans[plan];
         self.plans[plan].lock = lock;
-        self.plans[plan].step_begun_at = self.now;
+        self.plans[plan].times.step_begun_at = self.now;
         let entry = self.row_locks.entry_mut(row).expect("the plan has the row");
         entry.wait(lock);
         let (mut before, mut at) = (PlanId::NONE, entry.first_waiter);
@@ -91,7 +90,7 @@ impl<M: Memory> Executor<M> {
         let slot = &mut self.plans[plan];
         slot.next = PlanId::NONE;
         slot.ahead = ahead;
-        slot.step_begun_at = self.now;
+        slot.times.step_begun_at = self.now;
         let entry = self.row_locks.entry_mut(row).expect("a row that cannot be taken is in use");
         entry.wait(lock);
         let last = std::mem::replace(&mut entry.last_waiter, plan);
@@ -146,7 +145,7 @@ impl<M: Memory> Executor<M> {
                 entry.grant(waiting_lock);
                 waiting.next = PlanId::NONE;
                 waits.locks += 1;
-                waits.wait_ns += self.now - waiting.step_begun_at;
+                waits.wait_ns += self.now - waiting.times.step_begun_at;
                 self.woken.push_back(at);
                 if before.is_none() {
                     entry.first_waiter = next;
@@ -173,7 +172,7 @@ impl<M: Memory> Executor<M> {
     fn upgrade<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
         let row = self.plans[plan].row;
         self.plans[plan].lock = RowLock::Exclusive;
-        self.plans[plan].step_begun_at = self.now;
+        self.plans[plan].times.step_begun_at = self.now;
         match self.row_locks.upgrade(row, plan) {
             Some(first) => self.plans[plan].next = first,
             None => self.begin(plan, placement, driver),
@@ -183,10 +182,10 @@ impl<M: Memory> Executor<M> {
     /// Builds the plan's steps and starts the first.
     pub fn begin<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
         let slot = &mut self.plans[plan];
-        if slot.begun_at == NEVER {
-            slot.begun_at = self.now;
+        if slot.times.begun_at == NEVER {
+            slot.times.begun_at = self.now;
         } else {
-            slot.rewait_ns += self.now - slot.step_begun_at;
+            slot.times.rewait_ns += self.now - slot.times.step_begun_at;
         }
         if slot.lock == RowLock::SharedWrite && self.overtakes(plan) {
             return self.lock_again(plan, RowLock::SharedWrite);
@@ -208,17 +207,12 @@ impl<M: Memory> Executor<M> {
             }
             Ok(Built::Needs(lock)) => {
                 self.release(plan);
-                self.plans[plan].step_begun_at = self.now;
+                self.plans[plan].times.step_begun_at = self.now;
                 return self.acquire(plan, lock, placement, driver);
             }
             Err(TooManyLost) => false,
         };
-        if D::OBSERVES {
-            let base = self.first_operation(plan) as usize;
-            let slots = &self.slots[base..base + self.stride as usize];
-            let is_stripe = placement.is_stripe(self.plans[plan].purpose);
-            driver.planned(&PlanView::new(plan, &self.plans[plan], slots, is_stripe));
-        }
+        self.show(plan, placement, driver);
         if built {
             self.run(plan, placement, driver);
         } else {
@@ -226,16 +220,28 @@ impl<M: Memory> Executor<M> {
         }
     }
 
+    /// Shows `plan` to a driver that observes plans.
+    #[inline]
+    pub(crate) fn show<P: Placement<M>, D: Driver<M>>(&self, plan: PlanId, placement: &P, driver: &mut D) {
+        if D::OBSERVES {
+            let base = self.first_operation(plan) as usize;
+            let slots = &self.slots[base..base + self.stride as usize];
+            let mut view = PlanView::new(plan, &self.plans[plan], slots);
+            placement.describe(&mut view);
+            driver.planned(&view);
+        }
+    }
+
     /// Runs `plan` from its current step until it must wait.
     pub fn run<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
         loop {
             let slot = &mut self.plans[plan];
-            slot.step_begun_at = self.now;
-            match slot.step() {
+            slot.times.step_begun_at = self.now;
+            match slot.steps.now() {
                 None => return self.finish(plan, placement, driver),
                 Some(Step::Operations { first, count }) => {
                     if count > 0 {
-                        slot.outstanding = count;
+                        slot.steps.outstanding = count;
                         return self.enqueue(plan, first, count, placement, driver);
                     }
                 }
@@ -278,8 +284,8 @@ impl<M: Memory> Executor<M> {
                 && self.plans[plan].purpose != Purpose::WriteSuperblocks
             {
                 // The member failed after the steps were built: only writes reach this point.
-                self.plans[plan].outstanding -= 1;
-                self.plans[plan].trouble = true;
+                self.plans[plan].steps.outstanding -= 1;
+                self.plans[plan].steps.trouble = true;
                 if self.plans[plan].lock == RowLock::SharedWrite {
                     placement.page_written(id, false, self);
                 }
@@ -299,7 +305,7 @@ impl<M: Memory> Executor<M> {
             }
             self.queues.push(operation.member, is_read, id, &mut self.slots);
         }
-        if self.plans[plan].outstanding == 0 {
+        if self.plans[plan].steps.outstanding == 0 {
             self.recover(plan, false, placement, driver);
         }
     }
@@ -313,13 +319,14 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         let slot = &self.plans[plan];
-        if slot.current == slot.ack_after || self.has_bug(Bug::FlushWithoutQ) && slot.current > slot.ack_after
+        if slot.steps.current == slot.steps.ack_after
+            || self.has_bug(Bug::FlushWithoutQ) && slot.steps.current > slot.steps.ack_after
         {
-            let goes_on = !slot.is_at_last_step() && slot.current == slot.ack_after;
+            let goes_on = !slot.steps.is_at_last_step() && slot.steps.current == slot.steps.ack_after;
             placement.marked(plan, self);
             self.acknowledge_plan(plan, goes_on, placement, driver);
         }
-        self.plans[plan].current += 1;
+        self.plans[plan].steps.current += 1;
     }
 
     /// Completes an operation.
@@ -380,13 +387,13 @@ impl<M: Memory> Executor<M> {
         }
         let last = self.last_operation(id, timing);
         let plan_slot = &mut self.plans[plan];
-        plan_slot.outstanding -= 1;
-        if plan_slot.outstanding > 0 {
+        plan_slot.steps.outstanding -= 1;
+        if plan_slot.steps.outstanding > 0 {
             return;
         }
-        plan_slot.pre_read.add(&plan_slot.last);
-        plan_slot.last = last;
-        if plan_slot.trouble {
+        plan_slot.times.pre_read.add(&plan_slot.times.last);
+        plan_slot.times.last = last;
+        if plan_slot.steps.trouble {
             return self.recover(plan, is_read, placement, driver);
         }
         self.step_over(plan, placement, driver);
@@ -424,9 +431,9 @@ impl<M: Memory> Executor<M> {
         }
         placement.combine(plan, self);
         let slot = &mut self.plans[plan];
-        slot.parity_ns += self.now - slot.step_begun_at;
+        slot.times.parity_ns += self.now - slot.times.step_begun_at;
         if std::mem::take(&mut slot.build_again) {
-            slot.step_begun_at = self.now;
+            slot.times.step_begun_at = self.now;
             return self.begin(plan, placement, driver);
         }
         self.step_over(plan, placement, driver);
@@ -445,18 +452,17 @@ impl<M: Memory> Executor<M> {
     ) {
         let operation = self.slots[id as usize].operation;
         let slot = &mut self.plans[plan];
-        slot.trouble = true;
+        slot.steps.trouble = true;
         let is_read = operation.kind == OperationKind::Read;
         match outcome {
             Outcome::Done => {}
             Outcome::Corrupt if is_read && slot.may_doubt() && placement.may_doubt() => slot.doubts = true,
-            Outcome::MediumError | Outcome::Corrupt if is_read && slot.trust == Trust::Asks => {
-                slot.unread_once |= 1 << operation.column;
+            Outcome::MediumError | Outcome::Corrupt if is_read => {
+                if !placement.takes_error(id, self) {
+                    self.plans[plan].lost |= 1 << operation.column;
+                }
             }
-            Outcome::MediumError | Outcome::Corrupt if is_read => slot.lost |= 1 << operation.column,
-            Outcome::MediumError if placement.tolerates_write_error(plan, operation.member, self) => {
-                self.plans[plan].gave_up = true;
-            }
+            Outcome::MediumError if placement.takes_error(id, self) => self.plans[plan].gave_up = true,
             Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
                 if !self.failed[operation.member as usize] {
                     driver.gave_up(operation.member);
@@ -476,10 +482,10 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         let slot = &mut self.plans[plan];
-        slot.trouble = false;
-        slot.step_begun_at = self.now;
+        slot.steps.trouble = false;
+        slot.times.step_begun_at = self.now;
         if was_reading {
-            self.plans[plan].outstanding = 0;
+            self.plans[plan].steps.outstanding = 0;
             return self.begin(plan, placement, driver);
         }
         match placement.step_failed(plan, self) {
@@ -528,7 +534,7 @@ impl<M: Memory> Executor<M> {
         slot.is_under_way = false;
         slot.next = self.free_plan;
         self.free_plan = plan;
-        placement.freed(self);
+        placement.freed(plan, self);
     }
 
     /// Ends a plan whose row has lost more than its code tolerates.

@@ -5,12 +5,9 @@ use stripewise_core::geometry::RowPiece;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Attachment, Path, PreReadTimes, Purpose, Step, Trust};
+use stripewise_core::plan::{Attachment, NEVER, Path, Purpose, Step};
 use stripewise_core::request::RequestSlot;
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::update::Decision;
 
-use crate::executor::NEVER;
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
@@ -20,51 +17,10 @@ impl<M: Memory> Executor<M> {
         let place = self.geometry.place(row);
         let plan = &mut self.plans[id];
         self.free_plan = plan.next;
-        plan.row = row;
-        plan.place = place;
-        plan.purpose = purpose;
-        plan.is_under_way = true;
-        plan.lock = RowLock::None;
-        plan.wanted = 0;
-        plan.partial = 0;
-        plan.lost = 0;
-        plan.unread_once = 0;
-        plan.missing = 0;
-        plan.dirty = 0;
-        plan.moves = 0;
-        plan.blank = 0;
-        plan.keeps_parity = false;
-        plan.kept = 0;
-        plan.written = 0;
-        plan.pinned = 0;
-        plan.defers = false;
-        plan.delta = NONE;
-        plan.gave_up = false;
-        plan.record = 0;
-        plan.covers = 0;
-        plan.doubts = false;
-        plan.trust = Trust::Result;
-        plan.build_again = false;
-        plan.carried = 0;
-        plan.unit = NONE;
-        plan.absorbs = false;
-        plan.reserved = 0;
-        plan.overlaid = 0;
+        plan.take(row, place, purpose);
         if self.reads.is_active {
             plan.path = Path { life: plan.path.life.wrapping_add(1), ..Path::default() };
         }
-        plan.looked_again = false;
-        plan.decision = Decision::default();
-        plan.told = false;
-        plan.clear_steps();
-        plan.first_request = NONE;
-        plan.request = 0;
-        plan.next = PlanId::NONE;
-        plan.begun_at = NEVER;
-        plan.rewait_ns = 0;
-        plan.pre_read = PreReadTimes::default();
-        plan.parity_ns = 0;
-        plan.last = stripewise_core::plan::LastOperation::default();
         id
     }
 
@@ -83,7 +39,7 @@ impl<M: Memory> Executor<M> {
         let slot = &mut self.plans[plan];
         slot.first_request = node;
         // A flush also waits for plans that began without it.
-        if first == NONE && slot.begun_at == NEVER {
+        if first == NONE && slot.times.begun_at == NEVER {
             slot.request = request.number;
         }
     }
@@ -220,9 +176,9 @@ impl<M: Memory> Executor<M> {
             }
         }
         let slot = &mut self.plans[plan];
-        slot.operations = count;
-        slot.push_step(Step::Operations { first: 0, count });
-        slot.acknowledge_here();
+        slot.steps.operations = count;
+        slot.steps.push(Step::Operations { first: 0, count });
+        slot.steps.acknowledge_here();
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file::File;
 use crate::idioms::{self, Idioms};
-use crate::{Complaint, circles, contract, examples, guides, layers, markdown, source};
+use crate::{Complaint, circles, contract, examples, guides, layers, markdown, shape, source};
 
 /// Folders without source files of this tree.
 const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
@@ -71,6 +71,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
         complaints.extend(source::banned_words(path, text));
         if path.ends_with(".rs") {
             complaints.extend(source::size(path, text));
+            complaints.extend(shape::structures_stay_small(path, text));
             complaints.extend(source::line_length(path, text));
             complaints.extend(source::unsafe_is_argued(path, text));
             complaints.extend(source::policy_cites_its_source(path, text));
@@ -130,6 +131,7 @@ mod tests {
             file("crates/flash/src/log.rs", "fn f(x: f64) -> f64 { x.ln() }\n"),
             file("crates/sim/src/u.rs", "fn f() { unsafe { g() } }\n"),
             file("crates/sim/src/w.rs", concat!("// TO", "DO later\n")),
+            file("crates/exec/src/executor.rs", "pub struct Executor;\n"),
             file("docs/untitled.md", "No title.\n"),
             file("docs/how-to/x.md", "# T\n\n```sh\nnbdcopy a b\n```\n"),
             file(examples::PAGE, "# T\n\n| `nowhere/at/all.rs` | x |\n"),

@@ -34,7 +34,7 @@ use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, FreePages, Plac
 use stripewise_core::read::ReadPolicy;
 use stripewise_core::request::{HostRequest, SubmitError};
 use stripewise_core::scheme::{Members, Rows, Scheme, SchemeError};
-use stripewise_exec::{Executor, Sizes};
+use stripewise_exec::{Executor, Jobs, Sizes};
 
 use crate::in_place::InPlace;
 use crate::in_place::blank::Blank;
@@ -173,6 +173,7 @@ impl<M: Memory> Array<M> {
             && scheme.parity.window.slots(geometry.members) > 0;
         let in_place = || InPlace {
             only_plans,
+            jobs: Jobs::new(all_plans),
             gather,
             encode: is_encoded.then(|| Encode::new(geometry.rows(), geometry.data, plans, M::CARRIES_DATA)),
             memory_latency: if cache.is_some() {

@@ -20,10 +20,11 @@ impl InPlace {
     pub(crate) fn absorbs<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let parity = exec.geometry.parity_columns();
         let slot = &mut exec.plans[plan];
-        let more = (slot.wanted | parity) & !slot.reserved;
+        let job = &mut self.jobs[plan];
+        let more = (slot.wanted | parity) & !job.reserved;
         let row = slot.row;
-        slot.absorbs = true;
-        slot.reserved |= more;
+        slot.ends_in_memory = true;
+        job.reserved |= more;
         if let Some(cache) = &mut self.cache {
             cache.reserve(&exec.geometry, row, more);
         }
@@ -88,8 +89,8 @@ impl InPlace {
 
     /// Releases the room that the plan reserved, if any.
     pub(crate) fn unreserve<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let slot = &mut exec.plans[plan];
-        let (row, reserved) = (slot.row, std::mem::take(&mut slot.reserved));
+        let row = exec.plans[plan].row;
+        let reserved = std::mem::take(&mut self.jobs[plan].reserved);
         if reserved == 0 {
             return;
         }

@@ -8,6 +8,7 @@ use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 
 impl InPlace {
     /// The members that metadata is to call missing, where it called those of the mask `told` missing before. In a group that
@@ -37,7 +38,8 @@ impl InPlace {
         // No record is freed until members return, so a full journal stays full.
         let is_full = self.journal.as_ref().is_some_and(|journal| journal.is_full);
         let is_beyond = |plan: PlanId| {
-            let Plan { purpose, covers, .. } = exec.plans[plan];
+            let Plan { purpose, .. } = exec.plans[plan];
+            let Job { covers, .. } = self.jobs[plan];
             purpose != Purpose::Flush && (is_full && covers == 0 || self.is_in_beyond(plan, exec))
         };
         let journal = self.journal.iter().flat_map(|journal| journal.waiting.iter());
@@ -51,7 +53,7 @@ impl InPlace {
         }
         for &plan in &beyond {
             let slot = &mut exec.plans[plan];
-            slot.rewait_ns += exec.now - slot.step_begun_at;
+            slot.times.rewait_ns += exec.now - slot.times.step_begun_at;
             if !exec.has_bug(Bug::FailedWriteDeferred) {
                 self.stop_deferring(plan, exec);
             }

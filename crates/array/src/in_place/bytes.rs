@@ -132,7 +132,7 @@ impl InPlace {
         let needed = match slot.purpose {
             Purpose::Read => slot.wanted & !self.late_of_read(plan, exec),
             Purpose::Rebuild | Purpose::Scrub => slot.wanted,
-            _ => slot.partial | (exec.geometry.data_columns() & !(slot.wanted | slot.dirty)),
+            _ => self.jobs[plan].partial | (exec.geometry.data_columns() & !(slot.wanted | slot.dirty)),
         };
         slot.missing & needed
     }
@@ -278,7 +278,7 @@ impl InPlace {
 
     /// Fills sectors that no host wrote with their old content.
     fn merge_old<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let partial = exec.plans[plan].partial;
+        let partial = self.jobs[plan].partial;
         for column in columns(partial) {
             let cover = exec.covers[exec.cover_of(plan, column)];
             let new = exec.buffer(plan, column, Version::New);

@@ -12,6 +12,7 @@ use stripewise_core::request::RequestKind;
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 
 impl InPlace {
     /// Whether a request may be split for columns `mask` of `row`: whether there are enough plans, or room in the cache.
@@ -187,7 +188,8 @@ impl InPlace {
 
     /// Gives up the plan's reference to carried pages that the cache still has: the cache owns them.
     pub(crate) fn keep_cached<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, carried, .. } = exec.plans[plan];
+        let Plan { row, .. } = exec.plans[plan];
+        let Job { carried, .. } = self.jobs[plan];
         if !M::CARRIES_DATA || !self.is_destage(plan, exec) {
             return;
         }
@@ -202,8 +204,7 @@ impl InPlace {
 
     /// Whether `plan` is in progress and destages cached content.
     pub(crate) fn is_destage<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
-        let slot = &exec.plans[plan];
-        slot.carried != 0 && slot.is_under_way
+        self.jobs[plan].carried != 0 && exec.plans[plan].is_under_way
     }
 
     /// The sectors of a column's page that request `id` covers.

@@ -19,6 +19,7 @@ use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 use crate::in_place::journal::Checksums;
 
 impl InPlace {
@@ -126,7 +127,9 @@ impl InPlace {
         let slot = &exec.plans[plan];
         match slot.purpose {
             Purpose::Parity => slot.lock != RowLock::None,
-            Purpose::Write => slot.lock != RowLock::None && slot.current > slot.ack_after && !slot.defers,
+            Purpose::Write => {
+                slot.lock != RowLock::None && slot.steps.current > slot.steps.ack_after && !slot.defers
+            }
             _ => false,
         }
     }
@@ -166,7 +169,7 @@ impl InPlace {
         }
         // A write that goes home to its zone, directly or through the write cache, was acknowledged long ago, and a flush that
         // waits for deferred parity may already have checked its row.
-        let is_cached = exec.plans[plan].carried != 0;
+        let is_cached = self.jobs[plan].carried != 0;
         if self.zones.is_some() && (is_cached || exec.is_attached(plan, exec.internal_id())) {
             return false;
         }
@@ -203,28 +206,28 @@ impl InPlace {
         slot.pinned = if keeps { replaced } else { 0 };
         slot.defers = true;
         slot.decision = Decision::forced(Routine::Plain, Reason::Late);
-        let partial = slot.partial;
+        let partial = self.jobs[plan].partial;
         let reads = if keeps { partial } else { replaced };
         if reads != 0 {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
         if partial != 0 {
-            exec.plans[plan].push_step(Step::Compute { pages: 0 });
+            exec.plans[plan].steps.push(Step::Compute { pages: 0 });
         }
         if self.writes_ahead() && !exec.has_bug(Bug::JournalSkipped) {
-            exec.plans[plan].push_step(Step::Journal);
+            exec.plans[plan].steps.push(Step::Journal);
         }
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
     }
 
     /// Completes partially written chunks with the content that memory has of them.
     fn merge_late<M: Memory>(&mut self, plan: PlanId, entry: u32, dirty: u64, exec: &mut Executor<M>) {
-        let merged = exec.plans[plan].partial & dirty;
+        let merged = self.jobs[plan].partial & dirty;
         for column in columns(merged) {
             self.fill_from_late(plan, entry, column, exec);
         }
-        exec.plans[plan].partial &= !dirty;
+        self.jobs[plan].partial &= !dirty;
     }
 
     /// Stops counting the versions that `plan` has kept or has been counted to keep.
@@ -249,10 +252,10 @@ impl InPlace {
         let entry = self.window.add(row, wanted);
         self.give_to_late(plan, entry, wanted, dirty, exec);
         if self.window.record(row) == 0 {
-            self.window.set_record(entry, exec.plans[plan].record);
+            self.window.set_record(entry, self.jobs[plan].record);
             if !exec.has_bug(Bug::BeforeImageFreed) {
                 // The record is done when parity covers its content.
-                exec.plans[plan].record = 0;
+                self.jobs[plan].record = 0;
             }
         }
         // Members keep the versions until parity covers the content that replaced them.
@@ -271,10 +274,10 @@ impl InPlace {
         self.merge_late(plan, entry, dirty, exec);
         self.take_from_late(plan, entry, dirty, exec);
         let covers = self.window.record(row);
-        let slot = &mut exec.plans[plan];
-        slot.covers = covers;
+        let (slot, job) = (&mut exec.plans[plan], &mut self.jobs[plan]);
+        job.covers = covers;
+        job.kept |= in_memory;
         slot.dirty |= dirty;
-        slot.kept |= in_memory;
         slot.pinned |= dirty & !again & !in_memory;
         if slot.lock == RowLock::SharedParity {
             self.begin_beside_writes(plan, entry, exec);
@@ -286,24 +289,24 @@ impl InPlace {
     /// Handles a write that was to defer its parity and lost a member while in progress: its data is covered at once.
     pub(crate) fn cover_at_once<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let before = exec.plans[plan].pinned;
-        let record = std::mem::take(&mut exec.plans[plan].record);
+        let record = std::mem::take(&mut self.jobs[plan].record);
         self.take_late(plan, exec);
-        self.covers_from(plan, record, exec);
+        self.covers_from(plan, record);
         let keeps = self.window.pins();
-        let slot = &mut exec.plans[plan];
+        let (slot, job) = (&mut exec.plans[plan], &mut self.jobs[plan]);
         slot.defers = false;
         slot.dirty |= slot.wanted;
-        slot.written = slot.wanted;
-        slot.partial = 0;
         slot.pinned |= before;
+        job.written = slot.wanted;
+        job.partial = 0;
         if !keeps {
-            slot.kept |= slot.wanted;
+            job.kept |= slot.wanted;
         }
     }
 
     /// Makes `plan` cover the content of `record`, if there is one, along with the content deferred before it.
-    fn covers_from<M: Memory>(&mut self, plan: PlanId, record: u64, exec: &mut Executor<M>) {
-        let covers = &mut exec.plans[plan].covers;
+    fn covers_from(&mut self, plan: PlanId, record: u64) {
+        let covers = &mut self.jobs[plan].covers;
         if *covers == 0 {
             *covers = record;
         } else if let Some(journal) = self.journal.as_mut().filter(|_| record != 0) {
@@ -379,7 +382,8 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { row, lock, defers, gave_up, carried, dirty, decision, .. } = exec.plans[plan];
+        let Plan { row, lock, defers, gave_up, dirty, decision, .. } = exec.plans[plan];
+        let Job { carried, .. } = self.jobs[plan];
         self.end_logging(plan, exec);
         if defers && lock != RowLock::SharedWrite {
             return self.leave_late(plan, exec);

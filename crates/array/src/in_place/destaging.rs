@@ -15,6 +15,7 @@ use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::{Executor, TooManyLost};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 
 impl InPlace {
     /// Destages the content that is due, one plan at a time. Returns false if there is nothing to do or no plan is free.
@@ -89,9 +90,9 @@ impl InPlace {
         let Some(cache) = &mut self.cache else { return false };
         cache.counts.destages += 1;
         cache.counts.destaged += u64::from((wanted & exec.geometry.data_columns()).count_ones());
-        let slot = &mut exec.plans[plan];
-        (slot.wanted, slot.partial, slot.carried) = (wanted, partial, out.columns);
-        slot.unit = cache.carry(&out, plan);
+        exec.plans[plan].wanted = wanted;
+        let unit = cache.carry(&out, plan);
+        self.jobs[plan] = Job { partial, carried: out.columns, unit, ..Job::default() };
         if out.is_covered {
             exec.begin(plan, self, driver);
             return true;
@@ -113,7 +114,7 @@ impl InPlace {
         if wanted & failed == 0 {
             let class = if is_parity { Class::Parity } else { Class::HostWrite };
             exec.push_operations(plan, wanted, OperationKind::Write, |_| class, place);
-            return exec.plans[plan].acknowledge_here();
+            return exec.plans[plan].steps.acknowledge_here();
         }
         if failed.count_ones() > exec.geometry.parity()
             && !is_parity
@@ -129,7 +130,8 @@ impl InPlace {
     pub(crate) fn destaged<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.free_redirtied(plan, exec);
         let Some(cache) = &mut self.cache else { return };
-        let Plan { row, wanted, carried, unit, .. } = exec.plans[plan];
+        let Plan { row, wanted, .. } = exec.plans[plan];
+        let Job { carried, unit, .. } = self.jobs[plan];
         if carried != 0 {
             self.destaging_plans -= 1;
             cache.arrived(row, carried, unit, plan);
@@ -149,7 +151,8 @@ impl InPlace {
         if !exec.has_bug(Bug::RedirtiedPageFreed) {
             return;
         }
-        let Plan { row, carried, .. } = exec.plans[plan];
+        let Plan { row, .. } = exec.plans[plan];
+        let Job { carried, .. } = self.jobs[plan];
         let Some(cache) = &mut self.cache else { return };
         let newer = cache.store.columns(row, |chunk| chunk.stage == Stage::Kept);
         for column in columns(carried & newer) {
@@ -176,7 +179,8 @@ impl InPlace {
             return self.build_update(plan, exec, driver);
         }
         let failed = exec.columns_on_failed(plan);
-        let Plan { row, place, wanted, partial, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, .. } = exec.plans[plan];
+        let Job { partial, .. } = self.jobs[plan];
         let nowhere = wanted & (failed | partial & lost);
         exec.fail_requests(plan, nowhere, self);
         if let Some(cache) = self.cache.as_mut().filter(|_| nowhere != 0) {
@@ -190,18 +194,20 @@ impl InPlace {
         let reason = if exec.geometry.parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
         let slot = &mut exec.plans[plan];
         slot.wanted &= !nowhere;
-        slot.partial &= !nowhere;
-        // These columns have old content for the next write of a part.
-        slot.blank &= !slot.wanted;
         slot.gave_up = true;
         slot.decision = Decision::forced(Routine::Plain, reason);
-        let Plan { wanted, partial, written, .. } = *slot;
+        let wanted = slot.wanted;
+        let job = &mut self.jobs[plan];
+        job.partial &= !nowhere;
+        // These columns have old content for the next write of a part.
+        job.blank &= !wanted;
+        let Job { partial, written, .. } = *job;
         if partial != 0 {
             exec.push_operations(plan, partial, OperationKind::Read, |_| Class::PreRead, place);
-            exec.plans[plan].push_step(Step::Compute { pages: 0 });
+            exec.plans[plan].steps.push(Step::Compute { pages: 0 });
         }
         exec.push_operations(plan, wanted & !written, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
         Ok(())
     }
 }

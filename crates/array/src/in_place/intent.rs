@@ -11,6 +11,7 @@ use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 use crate::in_place::journal::Intent;
 
 impl InPlace {
@@ -50,7 +51,8 @@ impl InPlace {
         let (group, page) = self.region_of(plan, exec);
         let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
         let missing = self.missing_to_tell(told, exec);
-        let Plan { purpose, record, .. } = exec.plans[plan];
+        let Plan { purpose, .. } = exec.plans[plan];
+        let Job { record, .. } = self.jobs[plan];
         // Nothing is written to a group beyond parity, also where the region is marked: see `fails_beyond`.
         let must_fail = purpose != Purpose::Flush
             && exec.any_failed
@@ -60,7 +62,7 @@ impl InPlace {
         let is_update = purpose != Purpose::Flush;
         if is_update && record == 0 {
             intent.begin(group, page);
-            exec.plans[plan].record = 1;
+            self.jobs[plan].record = 1;
         }
         let is_marked = !is_update || intent.is_marked(group, page);
         let is_known = intent.missing == missing && is_marked && !must_fail;
@@ -81,7 +83,7 @@ impl InPlace {
         };
         if !self.await_intent(plan, exec) {
             let slot = &mut exec.plans[plan];
-            slot.rewait_ns += exec.now - slot.step_begun_at;
+            slot.times.rewait_ns += exec.now - slot.times.step_begun_at;
             exec.step_over(plan, self, driver);
             exec.run(plan, self, driver);
         }

@@ -12,6 +12,7 @@ use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 use crate::in_place::journal::{Checksums, Copying, Freeing, Journal, RowsOfMember};
 
 /// The change that an update makes to its row: columns, one bit each.
@@ -57,7 +58,7 @@ impl InPlace {
     /// need not wait.
     pub(crate) fn await_record<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let Some(journal) = &mut self.journal else { return self.await_intent(plan, exec) };
-        if exec.plans[plan].covers != 0 {
+        if self.jobs[plan].covers != 0 {
             // There is room for this plan, and others may wait for the room that it frees.
             journal.waiting.push_front(plan);
         } else {
@@ -78,7 +79,7 @@ impl InPlace {
         };
         let slot = &mut exec.plans[plan];
         // This wait counts as a wait for the row.
-        slot.rewait_ns += exec.now - slot.step_begun_at;
+        slot.times.rewait_ns += exec.now - slot.times.step_begun_at;
         exec.step_over(plan, self, driver);
         exec.run(plan, self, driver);
         true
@@ -135,7 +136,8 @@ impl InPlace {
         journal.is_full = false;
         let mut images = 0;
         while let Some(&plan) = journal.waiting.front() {
-            let Plan { row, defers, covers, .. } = exec.plans[plan];
+            let Plan { row, defers, .. } = exec.plans[plan];
+            let Job { covers, .. } = self.jobs[plan];
             if defers && self.lost_columns(plan, exec) != 0 {
                 // A row that has lost a column gets its parity at once.
                 journal.waiting.pop_front();
@@ -231,7 +233,7 @@ impl InPlace {
         let slot = &exec.plans[plan];
         let base = exec.first_operation(plan) as usize;
         let (mut written, mut zeroed) = (0, 0);
-        for step in &slot.steps()[slot.current as usize + 1..] {
+        for step in &slot.steps.all()[slot.steps.current as usize + 1..] {
             let Step::Operations { first, count } = *step else { continue };
             for slot in &exec.slots[base + first as usize..base + (first + count) as usize] {
                 let bit = 1 << slot.operation.column;
@@ -242,9 +244,10 @@ impl InPlace {
                 }
             }
         }
+        let job = &self.jobs[plan];
         let is_trim = slot.purpose == Purpose::Trim;
-        let mut changed = if is_trim { exec.geometry.all_columns() } else { slot.wanted & !slot.written };
-        if slot.covers != 0 {
+        let mut changed = if is_trim { exec.geometry.all_columns() } else { slot.wanted & !job.written };
+        if job.covers != 0 {
             // The row's parity is no longer deferred, even where no member can take it.
             changed |= exec.geometry.parity_columns();
         }
@@ -269,7 +272,7 @@ impl InPlace {
     ) {
         let begun = journal.ring.begin(images, journal.updates.len() as u32);
         for &plan in &journal.updates {
-            exec.plans[plan].record = begun.number;
+            self.jobs[plan].record = begun.number;
         }
         journal.record.is_under_way = true;
         journal.wants_record = false;
@@ -390,8 +393,8 @@ impl InPlace {
     /// `plan` is over: if a record had its changes, they are done in place.
     #[inline]
     pub(crate) fn done_in_place<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let slot = &mut exec.plans[plan];
-        let (record, covers) = (std::mem::take(&mut slot.record), std::mem::take(&mut slot.covers));
+        let job = &mut self.jobs[plan];
+        let (record, covers) = (std::mem::take(&mut job.record), std::mem::take(&mut job.covers));
         if record != 0 && self.intent.is_some() {
             return self.done_as_intended(plan, exec);
         }
@@ -552,13 +555,13 @@ impl InPlace {
         operations: impl Iterator<Item = (OperationKind, u16, u32)>,
         exec: &mut Executor<M>,
     ) {
-        let first = exec.plans[plan].operations;
-        exec.plans[plan].push_step(Step::Operations { first, count: 0 });
+        let first = exec.plans[plan].steps.operations;
+        exec.plans[plan].steps.push(Step::Operations { first, count: 0 });
         for (kind, member, page) in operations {
-            let at = exec.first_operation(plan) as usize + exec.plans[plan].operations as usize;
+            let at = exec.first_operation(plan) as usize + exec.plans[plan].steps.operations as usize;
             exec.slots[at].operation =
                 Operation { page, member, kind, class: Class::Metadata, ..Operation::default() };
-            exec.plans[plan].add_to_step();
+            exec.plans[plan].steps.add_operation();
         }
     }
 }

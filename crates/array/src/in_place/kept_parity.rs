@@ -13,6 +13,7 @@ use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 
 impl InPlace {
     /// The parity columns of `row` whose content is in persistent memory.
@@ -45,7 +46,8 @@ impl InPlace {
         left_out: u64,
         exec: &mut Executor<M>,
     ) {
-        let Plan { row, wanted, purpose, moves, blank, .. } = exec.plans[plan];
+        let Plan { row, wanted, purpose, .. } = exec.plans[plan];
+        let Job { moves, blank, .. } = self.jobs[plan];
         let data = exec.geometry.data_columns();
         let is_kept = self.parity_memory.keeps(row);
         let rest = data & !wanted;
@@ -60,13 +62,13 @@ impl InPlace {
             } else {
                 !self.blank.is_home(row) && rest & !left_out == 0 && wanted & !(moves | left_out) == 0
             };
-        exec.plans[plan].keeps_parity = keeps && self.parity_memory.reserve(row);
+        self.jobs[plan].keeps_parity = keeps && self.parity_memory.reserve(row);
     }
 
     /// Builds the steps of a plan that writes the parity of its row from persistent memory.
     pub(crate) fn build_leaving<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { row, place, .. } = exec.plans[plan];
-        exec.plans[plan].blank = self.blank.columns(row);
+        self.jobs[plan].blank = self.blank.columns(row);
         let targets = exec.geometry.parity_columns() & !exec.columns_on_failed(plan);
         exec.plans[plan].decision = Decision::forced(Routine::Plain, Reason::NothingLate);
         if M::CARRIES_DATA {
@@ -78,7 +80,7 @@ impl InPlace {
         }
         if targets != 0 && !exec.has_bug(Bug::KeptParityNotWritten) {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
-            exec.plans[plan].acknowledge_here();
+            exec.plans[plan].steps.acknowledge_here();
         }
     }
 
@@ -88,7 +90,8 @@ impl InPlace {
         if self.parity_memory.slots.is_empty() {
             return;
         }
-        let Plan { row, purpose, keeps_parity, gave_up, .. } = exec.plans[plan];
+        let Plan { row, purpose, gave_up, .. } = exec.plans[plan];
+        let Job { keeps_parity, .. } = self.jobs[plan];
         let is_kept = self.parity_memory.keeps(row);
         if gave_up && purpose == Purpose::Write && is_kept && exec.changed_by(plan).0 == 0 {
             return;

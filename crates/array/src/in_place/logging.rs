@@ -6,7 +6,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -16,6 +16,7 @@ use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 use crate::in_place::parity_log::ParityLog;
 
 impl InPlace {
@@ -24,7 +25,8 @@ impl InPlace {
     #[inline]
     pub(crate) fn may_log<M: Memory>(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> bool {
         let Some(log) = &self.log else { return false };
-        let Plan { row, purpose, wanted, partial, .. } = exec.plans[plan];
+        let Plan { row, purpose, wanted, .. } = exec.plans[plan];
+        let Job { partial, .. } = self.jobs[plan];
         let covers_row = wanted == exec.geometry.data_columns() && partial == 0;
         purpose == Purpose::Write
             && lost == 0
@@ -43,7 +45,7 @@ impl InPlace {
         let Plan { row, place, wanted, .. } = exec.plans[plan];
         let Some(log) = &mut self.log else { return };
         let reads = wanted & log.written(row);
-        exec.plans[plan].delta = log.take();
+        self.jobs[plan].delta = Some(log.take());
         self.decided(plan, Decision::forced(Routine::Log, Reason::Logged), exec, driver);
         if reads != 0 {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
@@ -51,24 +53,24 @@ impl InPlace {
         // Page operations: one for each difference of old and new content, and one for each change added to a delta after the
         // first.
         let pages = reads.count_ones() + exec.geometry.parity() * (wanted.count_ones() - 1);
-        exec.plans[plan].push_step(Step::Compute { pages: pages as u16 });
+        exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
         let after_data = exec.scheme.parity.acknowledge == Acknowledge::AfterData;
         if after_data || exec.has_bug(Bug::AcknowledgeBeforeParity) {
             let slot = &mut exec.plans[plan];
-            slot.acknowledge_here();
-            slot.push_step(Step::Operations { first: slot.operations, count: 0 });
+            slot.steps.acknowledge_here();
+            slot.steps.push(Step::Operations { first: slot.steps.operations, count: 0 });
             self.push_delta_writes(plan, exec);
         } else {
             self.push_delta_writes(plan, exec);
-            exec.plans[plan].acknowledge_here();
+            exec.plans[plan].steps.acknowledge_here();
         }
     }
 
     /// Adds the writes of the deltas of `plan` to its last step.
     fn push_delta_writes<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Some(log) = &self.log else { return };
-        let page = exec.plans[plan].delta;
+        let Some(page) = self.jobs[plan].delta else { return };
         let first = exec.first_operation(plan);
         for parity in 0..exec.geometry.parity() {
             let operation = Operation {
@@ -80,8 +82,8 @@ impl InPlace {
                 ..Operation::default()
             };
             let slot = &mut exec.plans[plan];
-            exec.slots[(first + u32::from(slot.operations)) as usize].operation = operation;
-            slot.add_to_step();
+            exec.slots[(first + u32::from(slot.steps.operations)) as usize].operation = operation;
+            slot.steps.add_operation();
         }
     }
 
@@ -99,7 +101,7 @@ impl InPlace {
         let Some(log) = &self.log else { return 0 };
         let first = exec.first_operation(plan);
         let slot = &mut exec.plans[plan];
-        slot.delta_first = slot.operations;
+        slot.deltas.first = slot.steps.operations;
         for column in columns(parity) {
             let member = log.member(column - exec.geometry.data);
             if ignores && exec.failed[member as usize] {
@@ -107,7 +109,7 @@ impl InPlace {
             }
             for page in log.slots_of(slot.row) {
                 let page = if reads_behind { log.slot_behind(page) } else { page };
-                let at = (first + u32::from(slot.operations)) as usize;
+                let at = (first + u32::from(slot.steps.operations)) as usize;
                 exec.slots[at].operation = Operation {
                     page,
                     member,
@@ -116,11 +118,11 @@ impl InPlace {
                     column: column as u8,
                     ..Operation::default()
                 };
-                slot.add_to_step();
-                slot.delta_reads += 1;
+                slot.steps.add_operation();
+                slot.deltas.count += 1;
             }
         }
-        slot.delta_reads
+        slot.deltas.count
     }
 
     /// Number of deltas of `row`, for each parity chunk.
@@ -137,16 +139,14 @@ impl InPlace {
 
     /// Parity columns whose delta `plan` could not write.
     pub(crate) fn unlogged<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let is_logged = exec.plans[plan].delta != NONE;
+        let is_logged = self.jobs[plan].delta.is_some();
         self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << exec.geometry.data)
     }
 
     /// Restarts an update that was to be logged and may no longer be logged; nothing is written yet.
-    pub(crate) fn stop_logging<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let delta = std::mem::replace(&mut exec.plans[plan].delta, NONE);
-        if delta != NONE
-            && let Some(log) = &mut self.log
-        {
+    pub(crate) fn stop_logging(&mut self, plan: PlanId) {
+        let delta = self.jobs[plan].delta.take();
+        if let (Some(delta), Some(log)) = (delta, &mut self.log) {
             log.give_back(delta);
         }
     }
@@ -158,25 +158,26 @@ impl InPlace {
         let overtakes = exec.has_bug(Bug::OlderDeltasForgotten);
         let forgets = exec.has_bug(Bug::WrittenForgotten);
         let Some(log) = &mut self.log else { return };
-        let slot = &mut exec.plans[plan];
-        let delta = std::mem::replace(&mut slot.delta, NONE);
-        let Plan { row, purpose, wanted, gave_up, .. } = *slot;
+        let delta = self.jobs[plan].delta.take();
+        let Plan { row, purpose, wanted, gave_up, .. } = exec.plans[plan];
         if !forgets {
             log.set_written(row, wanted);
         }
-        if delta != NONE && drops {
-            log.give_back(delta);
-        } else if delta != NONE {
-            log.join(delta, row);
-            if overtakes {
-                log.forget_older(row);
+        match delta {
+            Some(slot) if drops => log.give_back(slot),
+            Some(slot) => {
+                log.join(slot, row);
+                if overtakes {
+                    log.forget_older(row);
+                }
             }
+            None => {}
         }
-        let is_void = gave_up && log.count(row) > 0 && (delta != NONE || purpose == Purpose::Parity);
+        let is_void = gave_up && log.count(row) > 0 && (delta.is_some() || purpose == Purpose::Parity);
         if is_void {
             self.window.set_stale(row, true);
         }
-        if is_void || (delta == NONE && !gave_up) {
+        if is_void || (delta.is_none() && !gave_up) {
             log.clear(row);
         }
         if purpose == Purpose::Parity {

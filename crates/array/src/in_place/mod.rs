@@ -1,6 +1,7 @@
 //! RAID in place as a placement: each page has its row and column, and parity is updated where it lies.
 
 mod absorbing;
+mod addresses;
 mod beyond;
 pub(crate) mod blank;
 mod bytes;
@@ -12,6 +13,7 @@ pub(crate) mod first_encode;
 pub(crate) mod gather;
 mod gathering;
 mod intent;
+mod job;
 pub mod journal;
 mod journaling;
 mod kept_parity;
@@ -40,21 +42,21 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::cache::Cache;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Superblock;
-use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind, Outcome};
-use stripewise_core::plan::{Plan, Purpose};
+use stripewise_core::plan::{Plan, PlanView, Purpose};
 use stripewise_core::request::{RequestKind, RequestSlot};
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::metadata_pieces::{Kind, Piece, PieceLocation};
 use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
-use stripewise_exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
+use stripewise_exec::{AfterErrors, Built, Executor, Jobs, Placement, Split, TooManyLost};
 
 use crate::in_place::blank::Blank;
 use crate::in_place::first_encode::Encode;
 use crate::in_place::gather::Gather;
+use crate::in_place::job::Job;
 use crate::in_place::journal::{Intent, Journal, NO_MEMBER, News, Roster, Stage, Telling};
 use crate::in_place::parity_log::ParityLog;
 use crate::in_place::parity_memory::ParityMemory;
@@ -62,51 +64,11 @@ use crate::in_place::resync::Resync;
 use crate::in_place::window::Window;
 use crate::zones::Zones;
 
-impl InPlace {
-    /// The checksum of a page in place; `None` without a table of checksums.
-    pub(crate) fn checksum_in_place<M: Memory>(
-        &self,
-        member: u16,
-        page: u32,
-        exec: &Executor<M>,
-    ) -> Option<u32> {
-        let journal = self.journal.as_ref()?;
-        let (group, position) = exec.geometry.position_of(member.into());
-        Some(journal.table.get(group, page - journal.layout.data.first, position))
-    }
-
-    /// See [`crate::Array::is_encoded`].
-    #[inline]
-    pub(crate) fn is_encoded(&self, row: u64) -> bool {
-        self.encode.as_ref().is_none_or(|encode| encode.is_encoded(row))
-    }
-
-    /// See [`crate::Array::locate`].
-    pub(crate) fn locate<M: Memory>(&self, page: u64, exec: &Executor<M>) -> Option<(u64, u32)> {
-        if let Some(zones) = &self.zones {
-            return Some(exec.geometry.slot(zones.place(page)));
-        }
-        match &self.gather {
-            None => {
-                let piece = RowCursor::new(page, 1).next(&exec.geometry)?;
-                let is_begun = self.encode.as_ref().is_none_or(|encode| encode.is_begun(piece.row));
-                is_begun.then_some((piece.row, piece.first))
-            }
-            Some(gather) => gather.slot(page),
-        }
-    }
-
-    /// See [`crate::Array::host_page`].
-    pub(crate) fn host_page<M: Memory>(&self, row: u64, column: u32, exec: &Executor<M>) -> Option<u64> {
-        let page = self.array_page(row, column, exec);
-        (page < exec.host_pages() && self.locate(page, exec) == Some((row, column))).then_some(page)
-    }
-}
-
 /// RAID in place, with what a scheme adds to it.
 pub(crate) struct InPlace {
     /// Whether only plans of host requests can ever be due under the scheme.
     pub(crate) only_plans: bool,
+    pub(crate) jobs: Jobs<Job>,
     pub(crate) gather: Option<Gather>,
     pub(crate) encode: Option<Encode>,
     pub(crate) cache: Option<Cache>,
@@ -241,7 +203,7 @@ impl<M: Memory> Placement<M> for InPlace {
 
     #[inline]
     fn marked(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        if exec.plans[plan].absorbs {
+        if exec.plans[plan].ends_in_memory {
             self.absorb(plan, exec);
         }
     }
@@ -297,7 +259,7 @@ impl<M: Memory> Placement<M> for InPlace {
                 }
                 if lost & exec.plans[plan].wanted != 0 {
                     // Content written to a lost column is only in parity, which may be written after the mark.
-                    exec.plans[plan].acknowledge_last();
+                    exec.plans[plan].steps.acknowledge_last();
                 }
                 lost.count_ones() > exec.geometry.parity() && exec.geometry.parity() > 0
             }
@@ -370,8 +332,13 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn freed(&mut self, exec: &mut Executor<M>) {
+    fn freed(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        self.jobs.clear(plan);
         self.gather_overdue(exec);
+    }
+
+    fn describe(&self, view: &mut PlanView<'_>) {
+        view.destages = self.jobs[view.id].carried != 0;
     }
 
     fn lost(&mut self, member: u16, exec: &mut Executor<M>) {

@@ -61,7 +61,7 @@ impl InPlace {
             let rest = wanted & !(unreadable & held);
             let class = self.class_of(plan, Class::HostRead, exec);
             exec.push_operations(plan, rest, OperationKind::Read, |_| class, place);
-            exec.plans[plan].acknowledge_here();
+            exec.plans[plan].steps.acknowledge_here();
             if lost == 0 && rest == wanted {
                 exec.arm_hedge(plan, self);
             }
@@ -80,7 +80,7 @@ impl InPlace {
         if wanted & lost & !late == 0 {
             let rest = wanted & !late;
             exec.push_operations(plan, rest, OperationKind::Read, |_| Class::HostRead, place);
-            exec.plans[plan].push_step(Step::Compute { pages: 0 });
+            exec.plans[plan].steps.push(Step::Compute { pages: 0 });
         } else {
             let sources = exec.sources(lost);
             // Decoding uses the versions that parity covers, which memory has where members do not keep them.
@@ -95,9 +95,9 @@ impl InPlace {
             let parity = sources & exec.geometry.parity_columns();
             let folded = self.push_delta_reads(plan, parity, Class::Decode, exec);
             let pages = exec.decoded_pages(lost) + folded;
-            exec.plans[plan].push_step(Step::Compute { pages });
+            exec.plans[plan].steps.push(Step::Compute { pages });
         }
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
         if repair != 0 {
             exec.push_operations(plan, repair & wanted, OperationKind::Write, |_| Class::Repair, place);
             if let Some(roster) = &mut self.roster {

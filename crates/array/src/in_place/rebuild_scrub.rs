@@ -13,6 +13,7 @@ use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{Executor, TooManyLost};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 use crate::in_place::journal::{Rows, RowsOfMember};
 
 impl InPlace {
@@ -73,7 +74,7 @@ impl InPlace {
         let (group, _) = exec.geometry.position_of(member.into());
         let plan = exec.take_plan(exec.geometry.row_of(group, page as u32), Purpose::Rebuild);
         exec.plans[plan].wanted = exec.columns_on(plan, member);
-        exec.plans[plan].unit = turn;
+        self.jobs[plan].turn = turn;
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -132,7 +133,7 @@ impl InPlace {
         let row = reread.unwrap_or_else(|| scrub.begin());
         exec.spend(exec.geometry.columns);
         let plan = exec.take_plan(row, Purpose::Scrub);
-        exec.plans[plan].unit = u32::from(reread.is_some());
+        self.jobs[plan].is_reread = reread.is_some();
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -196,15 +197,15 @@ impl InPlace {
         let is_verified = self.journal.is_some() && (is_returned && is_known || is_beyond);
         if is_verified && lost & wanted == 0 {
             exec.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
-            exec.plans[plan].acknowledge_here();
+            exec.plans[plan].steps.acknowledge_here();
             return Ok(());
         }
         let lost = self.tolerable_losses(plan, exec)?;
         let sources = exec.sources(lost);
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
-        exec.plans[plan].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        exec.plans[plan].steps.push(Step::Compute { pages: sources.count_ones() as u16 });
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::Repair, place);
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
         Ok(())
     }
 
@@ -221,13 +222,13 @@ impl InPlace {
         exec.plans[plan].wanted = bad;
         let sources = if bad == 0 { exec.geometry.all_columns() & !lost } else { exec.sources(lost) };
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
-        exec.plans[plan].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+        exec.plans[plan].steps.push(Step::Compute { pages: sources.count_ones() as u16 });
         let writes = M::CARRIES_DATA && !exec.read_only;
         if bad != 0 && writes {
             exec.push_operations(plan, bad, OperationKind::Write, |_| Class::Repair, place);
         } else if bad == 0 && writes && lost == 0 {
             if self.writes_ahead() {
-                exec.plans[plan].push_step(Step::Journal);
+                exec.plans[plan].steps.push(Step::Journal);
             }
             let parity = exec.geometry.parity_columns();
             exec.push_operations(plan, parity, OperationKind::Write, |_| Class::Parity, place);
@@ -235,7 +236,7 @@ impl InPlace {
         if let Some(roster) = self.roster.as_mut().filter(|_| bad == 0) {
             roster.members.scrub.counts.pages += u64::from(sources.count_ones());
         }
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
         Ok(())
     }
 
@@ -262,7 +263,7 @@ impl InPlace {
         let slot = &mut exec.plans[plan];
         slot.dirty = wrong;
         if wrong == 0 || exec.read_only {
-            slot.end_here();
+            slot.steps.end_here();
         }
     }
 
@@ -287,7 +288,8 @@ impl InPlace {
 
     /// Completes a row of a walk.
     pub(crate) fn row_walked<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { purpose, row, place, gave_up, lost, dirty, wanted, unit, .. } = exec.plans[plan];
+        let Plan { purpose, row, place, gave_up, lost, dirty, wanted, .. } = exec.plans[plan];
+        let Job { turn, is_reread, .. } = self.jobs[plan];
         let bad = (lost & !exec.columns_on_failed(plan)) | dirty;
         let has_checksums = self.journal.is_some();
         let (repairs, believes) = (!exec.read_only && !gave_up, exec.has_bug(Bug::LeftOutForgotten));
@@ -297,7 +299,7 @@ impl InPlace {
             roster.members.scrub.counts.bad += u64::from(bad.count_ones());
             roster.members.scrub.counts.repaired += u64::from(repairs) * u64::from(bad.count_ones());
             roster.members.scrub.counts.lost += lost_chunks;
-            if repairs && !has_checksums && bad & !dirty != 0 && unit == 0 {
+            if repairs && !has_checksums && bad & !dirty != 0 && !is_reread {
                 roster.reread.push(row);
                 return;
             }
@@ -310,7 +312,7 @@ impl InPlace {
         roster.rebuilding -= 1;
         // The member may have failed since, or the rebuild was halted.
         let member = exec.geometry.member(place, wanted.trailing_zeros());
-        let Some(rebuild) = roster.members.rebuild_of(member).filter(|its| its.part.turn == unit) else {
+        let Some(rebuild) = roster.members.rebuild_of(member).filter(|its| its.part.turn == turn) else {
             return;
         };
         rebuild.met_damage |= bad & !wanted != 0;

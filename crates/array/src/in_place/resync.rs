@@ -18,6 +18,7 @@ use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 
 /// An interrupted update or trim of a row.
 #[derive(Debug)]
@@ -54,8 +55,8 @@ impl InPlace {
         let mut redo = self.resync.take().map_or_else(Vec::new, |resync| resync.redo);
         for plan in exec.plans.ids() {
             let slot = exec.plans[plan];
-            let is_meant =
-                slot.purpose == Purpose::Trim || slot.purpose == Purpose::Write && slot.carried != 0;
+            let is_meant = slot.purpose == Purpose::Trim
+                || slot.purpose == Purpose::Write && self.jobs[plan].carried != 0;
             let is_again = slot.purpose == Purpose::Redo;
             if !slot.is_under_way || slot.lock != RowLock::Exclusive || !(is_meant || is_again) {
                 continue;
@@ -147,7 +148,7 @@ impl InPlace {
         let class = move |column| if column < data { Class::HostWrite } else { Class::Parity };
         exec.push_operations(plan, wanted & !failed, OperationKind::Write, class, place);
         exec.push_operations(plan, dirty & !failed, OperationKind::Trim, |_| Class::Metadata, place);
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
     }
 
     /// Builds the steps of resyncing a row: read all data, decode unreadable data, and write the parity columns that decoding
@@ -155,9 +156,9 @@ impl InPlace {
     pub(crate) fn build_resync<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         // Parity may be wrong: before the plan trusts it, columns that returned an error are read a second time.
         let believes = exec.has_bug(Bug::ResyncBelievesParity);
-        let slot = &mut exec.plans[plan];
-        if slot.lost & !slot.unread_once != 0 && !believes {
-            slot.unread_once |= slot.lost;
+        let (slot, job) = (&mut exec.plans[plan], &mut self.jobs[plan]);
+        if slot.lost & !job.unread_once != 0 && !believes {
+            job.unread_once |= slot.lost;
             slot.lost = 0;
         }
         let held = self.take_covered(plan, exec) | self.blank.columns(exec.plans[plan].row);
@@ -193,20 +194,21 @@ impl InPlace {
         );
         let encoded = targets.count_ones() * (exec.geometry.data - 1);
         let pages = exec.decoded_pages(lost) + encoded as u16;
-        exec.plans[plan].push_step(Step::Compute { pages });
+        exec.plans[plan].steps.push(Step::Compute { pages });
         if repaired != 0 {
             exec.push_operations(plan, repaired, OperationKind::Write, |_| Class::Repair, place);
         }
-        exec.plans[plan].keeps_parity = in_memory != 0;
+        self.jobs[plan].keeps_parity = in_memory != 0;
         if targets & !in_memory != 0 {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
         }
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
     }
 
     /// The end of a row's resync.
     pub(crate) fn resynced<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, purpose, gave_up, missing, keeps_parity, .. } = exec.plans[plan];
+        let Plan { row, purpose, gave_up, missing, .. } = exec.plans[plan];
+        let Job { keeps_parity, .. } = self.jobs[plan];
         if gave_up {
             self.window.set_stale(row, true);
             // It may cover data that never reached its member.

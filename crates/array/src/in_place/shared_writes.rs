@@ -25,6 +25,7 @@ use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 use crate::in_place::window::Held;
 
 impl InPlace {
@@ -57,7 +58,8 @@ impl InPlace {
     /// Whether `plan` must read what completes a page. If that failed, it would have to decode, and later writes of the page
     /// would overtake it.
     fn lacks_content<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
-        let Plan { row, partial, .. } = exec.plans[plan];
+        let Plan { row, .. } = exec.plans[plan];
+        let Job { partial, .. } = self.jobs[plan];
         let known = self.window.entry(row).map_or(0, |entry| self.in_memory(entry, exec));
         partial & !known != 0
     }
@@ -102,7 +104,8 @@ impl InPlace {
 
     /// Builds the step of a write that shares its row: all its writes. What completes its pages is in memory.
     pub(crate) fn build_sharing<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, partial, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, .. } = exec.plans[plan];
+        let Job { partial, .. } = self.jobs[plan];
         let entry = self.window.add(row, 0);
         let in_line = self.window.order.as_ref().map_or(0, |order| order.columns(entry));
         for column in columns(partial & !in_line) {
@@ -113,13 +116,13 @@ impl InPlace {
         columns(pinned).for_each(|column| self.window.pin(exec.geometry.member(place, column)));
         self.window.keep(entry, pinned, false);
         let slot = &mut exec.plans[plan];
-        slot.partial = 0;
         slot.pinned = pinned;
         slot.defers = true;
-        slot.written = 0;
         slot.decision = Decision::forced(Routine::Plain, Reason::Late);
+        let job = &mut self.jobs[plan];
+        (job.partial, job.written) = (0, 0);
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
 
         if let Some(order) = &mut self.window.order {
             for column in columns(wanted) {
@@ -175,7 +178,7 @@ impl InPlace {
         if is_written {
             self.window.add(row, bit);
             self.give_to_late(plan, entry, bit, bit, exec);
-            exec.plans[plan].written |= bit;
+            self.jobs[plan].written |= bit;
             // From now on, the row counts the kept version.
             exec.plans[plan].pinned &= !bit;
         }
@@ -208,14 +211,15 @@ impl InPlace {
 
     /// `plan` lost a member while it shared its row: what it could not write is written with the row alone.
     pub(crate) fn write_rest_alone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { wanted, written, .. } = exec.plans[plan];
+        let Plan { wanted, .. } = exec.plans[plan];
+        let Job { written, .. } = self.jobs[plan];
         let rest = wanted & !written;
         let partial = self.covered_in_part(plan, rest, exec);
         let slot = &mut exec.plans[plan];
         slot.defers = false;
         slot.wanted = rest;
-        slot.written = 0;
-        slot.partial = partial;
+        let job = &mut self.jobs[plan];
+        (job.partial, job.written) = (partial, 0);
     }
 
     /// An update of parity beside writes begins: it is to cover the columns that it took over from `entry`, and no others. What
@@ -239,7 +243,7 @@ impl InPlace {
                 exec.memory.copy(old, kept, 0, exec.members.page_bytes as usize);
             }
         }
-        exec.plans[plan].kept |= in_memory;
+        self.jobs[plan].kept |= in_memory;
     }
 
     /// `plan` takes over columns `dirty` of `entry` again, which were written since it first did. Their newest content replaces

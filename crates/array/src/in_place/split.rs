@@ -185,14 +185,14 @@ impl InPlace {
         let waiting = entry.last_waiter;
         if waiting.is_none()
             || exec.plans[waiting].purpose != Purpose::Write
-            || exec.plans[waiting].carried != 0
+            || self.jobs[waiting].carried != 0
             || exec.free_attachment == NONE
         {
             return false;
         }
         self.cover(waiting, id, mask, exec);
         self.moves_in_zones(waiting, id, mask, exec);
-        if exec.plans[waiting].absorbs {
+        if exec.plans[waiting].ends_in_memory {
             self.absorbs(waiting, exec);
         }
         if !is_behind && !exec.has_bug(Bug::AcknowledgeMerged) {
@@ -264,10 +264,10 @@ impl InPlace {
             targets &= !parity;
         }
         if self.writes_ahead() && targets != 0 {
-            exec.plans[plan].push_step(Step::Journal);
+            exec.plans[plan].steps.push(Step::Journal);
         }
         exec.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
     }
 
     /// Builds the steps of a flush.
@@ -275,8 +275,8 @@ impl InPlace {
         exec.build_flush_of(plan, |_| true);
         if let Some(intent) = &mut self.intent {
             // Content written without a missing member is durable once metadata records that the member is missing.
-            exec.plans[plan].push_step(Step::Journal);
-            exec.plans[plan].acknowledge_here();
+            exec.plans[plan].steps.push(Step::Journal);
+            exec.plans[plan].steps.acknowledge_here();
             intent.flush_begun();
         }
     }
@@ -297,10 +297,9 @@ impl InPlace {
                 let cover = exec.cover_of(plan, column);
                 let cover = &mut exec.covers[cover];
                 *cover = if before & bit != 0 { *cover | sectors } else { sectors };
-                let slot = &mut exec.plans[plan];
-                slot.wanted |= bit;
-                slot.partial =
-                    if *cover == exec.whole_page { slot.partial & !bit } else { slot.partial | bit };
+                exec.plans[plan].wanted |= bit;
+                let partial = &mut self.jobs[plan].partial;
+                *partial = if *cover == exec.whole_page { *partial & !bit } else { *partial | bit };
             }
         } else {
             exec.plans[plan].wanted = mask;
@@ -321,15 +320,5 @@ impl InPlace {
         columns(mask)
             .filter(|&column| exec.sectors_of_page(id, self.array_page(row, column, exec)) != exec.whole_page)
             .fold(0, |partial, column| partial | 1 << column)
-    }
-
-    /// The host page that `column` of `row` holds.
-    #[inline]
-    pub(crate) fn array_page<M: Memory>(&self, row: u64, column: u32, exec: &Executor<M>) -> u64 {
-        if let Some(gather) = &self.gather {
-            return gather.page(row, column);
-        }
-        let page = exec.geometry.array_page(row, column);
-        self.zones.as_ref().map_or(page, |zones| zones.owner(page))
     }
 }

@@ -12,6 +12,7 @@ use stripewise_core::update::{Choice, Decision, ParityUpdate, Reason, Routine, U
 use stripewise_exec::{Executor, TooManyLost};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 
 impl InPlace {
     /// Builds the steps of the update `plan`, given the columns that are lost now.
@@ -26,15 +27,15 @@ impl InPlace {
             self.build_leaving(plan, exec);
             return Ok(());
         }
-        exec.plans[plan].blank = self.blank.columns(exec.plans[plan].row);
-        let absorbs = exec.plans[plan].absorbs;
+        self.jobs[plan].blank = self.blank.columns(exec.plans[plan].row);
+        let absorbs = exec.plans[plan].ends_in_memory;
         if absorbs {
-            exec.plans[plan].kept = self.take_covered(plan, exec);
+            self.jobs[plan].kept = self.take_covered(plan, exec);
         }
         let lost = self.lost_columns(plan, exec);
         // A page that could not be read can still be written, which heals it; a failed member accepts no writes.
         let failed = if lost == 0 { 0 } else { exec.columns_on_failed(plan) };
-        exec.plans[plan].missing = if absorbs { lost & !exec.plans[plan].kept } else { lost };
+        exec.plans[plan].missing = if absorbs { lost & !self.jobs[plan].kept } else { lost };
         if self.may_defer(plan, lost, exec) {
             if exec.plans[plan].lock == RowLock::SharedWrite {
                 self.build_sharing(plan, exec);
@@ -44,7 +45,7 @@ impl InPlace {
             return Ok(());
         }
         self.stop_deferring(plan, exec);
-        self.stop_logging(plan, exec);
+        self.stop_logging(plan);
         if self.may_log(plan, lost, exec) {
             self.build_logging(plan, exec, driver);
             return Ok(());
@@ -60,7 +61,7 @@ impl InPlace {
             return Ok(());
         }
         let tolerable = if exec.has_bug(Bug::FailureInvented) { 0 } else { exec.geometry.parity() };
-        if lost.count_ones() > tolerable && exec.plans[plan].carried != 0 {
+        if lost.count_ones() > tolerable && self.jobs[plan].carried != 0 {
             return self.build_abandoning(plan, lost, exec, driver);
         }
         if lost.count_ones() > tolerable {
@@ -81,17 +82,18 @@ impl InPlace {
             exec.fail_requests(plan, lost, self);
             let slot = &mut exec.plans[plan];
             slot.wanted &= !lost;
-            slot.partial &= !lost;
+            self.jobs[plan].partial &= !lost;
         }
-        let Plan { row, place, wanted, dirty, written, partial, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, dirty, .. } = exec.plans[plan];
+        let Job { written, partial, .. } = self.jobs[plan];
         let parity = exec.geometry.parity_columns();
         let left_out = self.left_out(plan, exec);
-        exec.plans[plan].blank = self.blank.columns(row) & !(wanted | dirty);
+        self.jobs[plan].blank = self.blank.columns(row) & !(wanted | dirty);
         let kept_parity = self.take_parity(plan, exec);
         self.keep_parity(plan, lost, left_out, exec);
         let (decision, reads) = self.choose(plan, (lost, failed), left_out, exec, driver);
         if matches!(decision.routine, Routine::Rcw | Routine::ShortStripe) {
-            exec.plans[plan].blank = left_out & !(wanted | dirty);
+            self.jobs[plan].blank = left_out & !(wanted | dirty);
         }
         let reads = reads & !kept_parity;
         self.decided(plan, decision, exec, driver);
@@ -117,15 +119,15 @@ impl InPlace {
                     }
                     _ => live * ((updated + read).max(1) - 1),
                 };
-            exec.plans[plan].push_step(Step::Compute { pages: pages as u16 });
+            exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
         }
         if absorbs {
             // The results go into the write cache.
-            exec.plans[plan].acknowledge_here();
+            exec.plans[plan].steps.acknowledge_here();
             return Ok(());
         }
-        if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plans[plan].step().is_some() {
-            exec.plans[plan].acknowledge_here();
+        if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plans[plan].steps.now().is_some() {
+            exec.plans[plan].steps.acknowledge_here();
         }
         let mut targets = (wanted & !written | parity) & !failed;
         if lost & wanted != 0 && exec.has_bug(Bug::DegradedParitySkipped) {
@@ -136,14 +138,14 @@ impl InPlace {
         if exec.has_bug(Bug::QLeftOld) || (lost != 0 && exec.has_bug(Bug::DegradedQSkipped)) {
             targets &= !second;
         }
-        if exec.plans[plan].keeps_parity {
+        if self.jobs[plan].keeps_parity {
             targets &= !parity;
         }
         let hosts = self.class_of(plan, Class::HostWrite, exec);
         let class = move |column| if column < data { hosts } else { Class::Parity };
-        let has_news = targets != 0 || exec.plans[plan].covers != 0;
+        let has_news = targets != 0 || self.jobs[plan].covers != 0;
         if self.writes_ahead() && has_news && !exec.has_bug(Bug::JournalSkipped) {
-            exec.plans[plan].push_step(Step::Journal);
+            exec.plans[plan].steps.push(Step::Journal);
         }
         // Content written to a lost chunk is only in the parity.
         let after_data =
@@ -151,7 +153,7 @@ impl InPlace {
         let is_early = (after_data || exec.has_bug(Bug::AcknowledgeBeforeParity)) && targets & !parity != 0;
         if is_early {
             exec.push_operations(plan, targets & !parity, OperationKind::Write, class, place);
-            exec.plans[plan].acknowledge_here();
+            exec.plans[plan].steps.acknowledge_here();
             targets &= parity;
             if exec.has_bug(Bug::FlushWithoutQ) {
                 exec.push_operations(plan, targets & !second, OperationKind::Write, class, place);
@@ -162,7 +164,7 @@ impl InPlace {
             exec.push_operations(plan, targets, OperationKind::Write, class, place);
         }
         if !is_early && !exec.has_bug(Bug::AcknowledgeBeforeWrite) {
-            exec.plans[plan].acknowledge_here();
+            exec.plans[plan].steps.acknowledge_here();
         }
         Ok(())
     }
@@ -177,7 +179,8 @@ impl InPlace {
         exec: &Executor<M>,
         driver: &mut D,
     ) -> (Decision, u64) {
-        let Plan { row, wanted, partial, dirty, kept, absorbs, lock, .. } = exec.plans[plan];
+        let Plan { row, wanted, dirty, ends_in_memory, lock, .. } = exec.plans[plan];
+        let Job { partial, kept, .. } = self.jobs[plan];
         let blank = self.blank.columns(row);
         let in_memory = self.parity_in_memory(row, exec);
         let deltas = self.deltas(row);
@@ -186,7 +189,7 @@ impl InPlace {
         let parity = exec.geometry.parity_columns();
         // If the row's parity is computed before it enters the write cache, columns that the cache has need not be read.
         // Beside writes, columns whose covered content memory keeps need not be read either.
-        let held = if absorbs || lock == RowLock::SharedParity { kept } else { 0 };
+        let held = if ends_in_memory || lock == RowLock::SharedParity { kept } else { 0 };
         if parity == 0 {
             return (forced(Routine::Plain, Reason::NoParity), partial);
         }
@@ -245,7 +248,10 @@ impl InPlace {
         let is_fresh = decision.reason == Reason::FirstWrite || self.is_fresh(plan, exec);
         let slot = &mut exec.plans[plan];
         slot.decision = decision;
-        if decision.routine != Routine::Plain && !is_fresh && !std::mem::replace(&mut slot.told, true) {
+        if decision.routine != Routine::Plain
+            && !is_fresh
+            && !std::mem::replace(&mut self.jobs[plan].is_reported, true)
+        {
             let (row, dirty) = (slot.row, (slot.wanted | slot.dirty).count_ones());
             driver.updated(&ParityUpdate { at: exec.now, row, dirty, decision });
         }

@@ -69,7 +69,7 @@ impl InPlace {
             return true;
         }
         let slot = &mut exec.plans[plan];
-        slot.end_here();
+        slot.steps.end_here();
         slot.gave_up = true;
         exec.fail_requests(plan, if purpose == Purpose::Read { wrong } else { wanted }, self);
         false

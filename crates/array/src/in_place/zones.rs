@@ -16,6 +16,7 @@ use stripewise_exec::split::mask_of;
 use stripewise_exec::{Executor, Split};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Job;
 use crate::zones::{ZoneRun, Zones};
 
 impl InPlace {
@@ -167,7 +168,7 @@ impl InPlace {
         for column in columns(mask) {
             let page = exec.geometry.array_page(row, column);
             if self.mover_to(page) == Some(id) {
-                exec.plans[plan].moves |= 1 << column;
+                self.jobs[plan].moves |= 1 << column;
             }
         }
     }
@@ -175,7 +176,8 @@ impl InPlace {
     /// The host writes of `plan` are done, as far as possible.
     #[inline]
     pub(crate) fn plan_written_in_zones<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, purpose, moves, carried, gave_up, .. } = exec.plans[plan];
+        let Plan { row, purpose, gave_up, .. } = exec.plans[plan];
+        let Job { moves, carried, .. } = self.jobs[plan];
         if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || gave_up {
             return;
         }

@@ -367,7 +367,7 @@ impl Log {
         let data = exec.plans[plan].wanted;
         let parity = present & !data;
         let pages = parity.count_ones() * (data.count_ones() - 1);
-        exec.plans[plan].push_step(Step::Compute { pages: pages as u16 });
+        exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
         let is_relocation = self.stream_of(plan) >= self.hosts();
         let of_data = if is_relocation { Class::ArrayGcWrite } else { Class::HostWrite };
         let first_parity = exec.geometry.data;
@@ -380,9 +380,9 @@ impl Log {
             targets &= !(u64::MAX << (first_parity + exec.geometry.parity().div_ceil(2)));
         }
         self.push_slots(plan, targets, OperationKind::Write, class, exec);
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
         if exec.has_bug(Bug::StripeAcknowledgedEarly) {
-            exec.plans[plan].ack_after = 0;
+            exec.plans[plan].steps.ack_after = 0;
         }
     }
 
@@ -403,7 +403,7 @@ impl Log {
     ) {
         let is_append = exec.plans[plan].purpose == Purpose::Append;
         let stream = if exec.scheme.elastic.device_streams && is_append { self.stream_of(plan) } else { 0 };
-        let first = exec.plans[plan].operations;
+        let first = exec.plans[plan].steps.operations;
         let count = mask.count_ones() as u16;
         let base = exec.first_operation(plan) as usize + first as usize;
         for (slot, column) in exec.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
@@ -419,8 +419,8 @@ impl Log {
             };
         }
         let slot = &mut exec.plans[plan];
-        slot.operations += count;
-        slot.push_step(Step::Operations { first, count });
+        slot.steps.operations += count;
+        slot.steps.push(Step::Operations { first, count });
     }
 
     /// Completes the write of a stripe, or of as much of it as its parity can replace: its chunks are now mapped to its slots,

@@ -193,9 +193,9 @@ impl Log {
         }
         self.durable_mut().counts.summaries += u64::from(count);
         let slot = &mut exec.plans[plan];
-        slot.operations = count;
-        slot.push_step(Step::Operations { first: 0, count });
-        slot.acknowledge_here();
+        slot.steps.operations = count;
+        slot.steps.push(Step::Operations { first: 0, count });
+        slot.steps.acknowledge_here();
     }
 
     /// A summary is written, and with it its batch.
@@ -215,16 +215,15 @@ impl Log {
         member: u16,
         exec: &mut Executor<M>,
     ) -> bool {
-        let slot = &exec.plans[plan];
-        let is_scrub =
-            slot.purpose == Purpose::Scrub || slot.purpose == Purpose::RepairSummary && slot.carried != 0;
-        if slot.purpose == Purpose::Discard || is_scrub {
+        let purpose = exec.plans[plan].purpose;
+        let is_scrub = purpose == Purpose::Scrub || self.jobs[plan].scrubs_copy();
+        if purpose == Purpose::Discard || is_scrub {
             // A discard is optional. A page that scrub was to rewrite was bad before, and the chunks that it describes move.
             return true;
         }
         // A stripe that is written elsewhere takes twice the space. Where space is scarce, the member must be failed instead.
         let has_space = self.has_space_for(2 * exec.geometry.data);
-        let is_stripe = has_space && exec.plans[plan].purpose == Purpose::Append;
+        let is_stripe = has_space && purpose == Purpose::Append;
         let Some(durable) = self.durable.as_mut().filter(|_| is_stripe) else {
             return false;
         };

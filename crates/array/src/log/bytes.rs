@@ -6,10 +6,11 @@ use stripewise_core::format::crc32c;
 use stripewise_core::geometry::COLUMNS_MAX;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::plan::{Path, Plan, Trust};
+use stripewise_core::plan::{Path, Plan};
 use stripewise_exec::Executor;
 
 use crate::log::Log;
+use crate::log::job::{Job, Trust};
 
 impl Log {
     /// Index of the buffer for new content of a column; the buffers of old content follow all of these.
@@ -67,7 +68,8 @@ impl Log {
 
     /// Decodes the columns that `plan` needs and could not read from the rest of the stripe.
     pub(crate) fn decode_stripe<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { gave_up, missing, wanted, trust, .. } = exec.plans[plan];
+        let Plan { gave_up, missing, wanted, .. } = exec.plans[plan];
+        let Job { trust, .. } = self.jobs[plan];
         if trust == Trust::Asks {
             return self.told_by_summary(plan, exec);
         }
@@ -76,9 +78,8 @@ impl Log {
         }
         self.decode_slots(plan, missing, exec.geometry.columns, exec);
         if !self.is_right(plan, missing & wanted, exec.geometry.columns, exec) {
-            let slot = &mut exec.plans[plan];
-            slot.trust = if trust == Trust::Result { Trust::Asks } else { Trust::Nothing };
-            slot.build_again = true;
+            self.jobs[plan].trust = if trust == Trust::Result { Trust::Asks } else { Trust::Nothing };
+            exec.plans[plan].build_again = true;
         }
     }
 

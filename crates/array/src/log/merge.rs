@@ -6,6 +6,7 @@ use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
 
+use crate::log::job::Task;
 use crate::log::write::Written;
 use crate::log::{Location, Log};
 
@@ -26,7 +27,7 @@ impl Log {
         self.buffer.reserve(1);
         let plan = self.read_plan(chunk, slot, Purpose::Merge, exec);
         self.merges.push((chunk, plan));
-        exec.plans[plan].stream = stream as u8;
+        self.jobs[plan].task = Task::Merge(stream as u8);
         self.attach_writer(plan, id, exec);
         exec.begin(plan, self, driver);
         Written::Taken
@@ -39,7 +40,7 @@ impl Log {
             return Written::Waits;
         }
         let chunk = exec.requests[id as usize].cursor.remaining().0;
-        exec.plans[plan].stream = self.classify(id, chunk, exec) as u8;
+        self.jobs[plan].task = Task::Merge(self.classify(id, chunk, exec) as u8);
         self.attach_writer(plan, id, exec);
         Written::Taken
     }
@@ -62,7 +63,8 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { wanted, gave_up, stream, .. } = exec.plans[plan];
+        let Plan { wanted, gave_up, .. } = exec.plans[plan];
+        let Task::Merge(stream) = self.jobs[plan].task else { return };
         let stream = usize::from(stream);
         let column = wanted.trailing_zeros();
         let chunk = self.column(plan, column).chunk;

@@ -52,6 +52,7 @@ mod collect;
 mod discard;
 #[cfg(debug_assertions)]
 mod extend;
+mod job;
 mod learn;
 mod merge;
 mod metadata;
@@ -74,6 +75,7 @@ use stripewise_core::hotness::Hotness;
 use stripewise_core::ids::PlanId;
 use stripewise_core::placement::{Dimensions, Persistence, Relocations, places};
 use stripewise_core::scheme::Scheme;
+use stripewise_exec::Jobs;
 
 use addresses::{Addresses, NOWHERE};
 use buffer::Buffer;
@@ -81,6 +83,7 @@ use classes::Classes;
 use contents::Content;
 use directory::Directory;
 use durable::Durable;
+use job::Job;
 use segments::Segments;
 use stripe_fill::StripeFill;
 
@@ -153,6 +156,7 @@ pub(crate) struct Log {
     pub(crate) in_flight_relocations: u32,
     /// For each plan the slot of each column, its known content where there is no inverse map, and the place in memory of each
     /// data column.
+    jobs: Jobs<Job>,
     homes: Vec<u64>,
     contents: Vec<Content>,
     places: Vec<u32>,
@@ -240,6 +244,7 @@ impl Log {
             stream_counts: vec![StreamCounts::default(); streams],
             in_flight: 0,
             in_flight_relocations: 0,
+            jobs: Jobs::new(plans),
             homes: vec![NOWHERE; columns_of_plans],
             contents: vec![Content::UNKNOWN; if has_summaries { columns_of_plans } else { 0 }],
             places: vec![stripewise_core::ids::NONE; plans as usize * geometry.data as usize],

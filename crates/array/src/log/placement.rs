@@ -6,7 +6,7 @@ use stripewise_core::format::Superblock;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind, Outcome};
-use stripewise_core::plan::Purpose;
+use stripewise_core::plan::{PlanView, Purpose};
 use stripewise_core::request::RequestKind;
 use stripewise_exec::metadata_pieces::{Kind, Piece, PieceLocation};
 use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
@@ -15,6 +15,7 @@ use stripewise_exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLos
 
 use crate::log::Log;
 use crate::log::durable::Durable;
+use crate::log::job::Trust;
 use crate::membership::Membership;
 
 impl<M: Memory> Placement<M> for Log {
@@ -75,16 +76,16 @@ impl<M: Memory> Placement<M> for Log {
         Ok(Built::Ready)
     }
 
-    fn is_stripe(&self, purpose: Purpose) -> bool {
-        !matches!(
-            purpose,
+    fn describe(&self, view: &mut PlanView<'_>) {
+        view.is_stripe = !matches!(
+            view.purpose,
             Purpose::Flush
                 | Purpose::Summary
                 | Purpose::ReadSummary
                 | Purpose::Commit
                 | Purpose::Discard
                 | Purpose::Inspect
-        )
+        );
     }
 
     fn await_record(&mut self, _plan: PlanId, _exec: &mut Executor<M>) -> bool {
@@ -118,8 +119,15 @@ impl<M: Memory> Placement<M> for Log {
         self.charges_in_log(id, exec)
     }
 
-    fn tolerates_write_error(&mut self, plan: PlanId, member: u16, exec: &mut Executor<M>) -> bool {
-        self.tolerates_write_error(plan, member, exec)
+    fn takes_error(&mut self, id: u32, exec: &mut Executor<M>) -> bool {
+        let (plan, operation) = (exec.plan_of(id), exec.slots[id as usize].operation);
+        if operation.kind != OperationKind::Read {
+            return self.tolerates_write_error(plan, operation.member, exec);
+        }
+        let job = &mut self.jobs[plan];
+        let is_summary = job.trust == Trust::Asks;
+        job.unread |= u64::from(is_summary) << operation.column;
+        is_summary
     }
 
     fn step_failed(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
@@ -150,6 +158,10 @@ impl<M: Memory> Placement<M> for Log {
             _ => {}
         }
         true
+    }
+
+    fn freed(&mut self, plan: PlanId, _exec: &mut Executor<M>) {
+        self.jobs.clear(plan);
     }
 
     fn lost(&mut self, member: u16, exec: &mut Executor<M>) {

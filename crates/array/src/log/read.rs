@@ -7,13 +7,14 @@ use stripewise_core::format::crc32c;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind, Outcome};
-use stripewise_core::plan::{Plan, Purpose, Step, Trust};
+use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_core::read::ReadPolicy;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Rebuild;
+use crate::log::job::{Job, Trust};
 use crate::log::{Location, Log};
 
 impl Log {
@@ -95,7 +96,7 @@ impl Log {
         exec: &mut Executor<M>,
     ) -> PlanId {
         let plan = exec.take_plan(stripe.0, purpose);
-        self.fill_homes(plan, stripe, Walker::of(purpose), exec);
+        self.fill_homes(plan, stripe, Walker::of(purpose));
         let is_held = purpose != Purpose::Collect && self.holds_segments(purpose, exec);
         if is_held {
             let segment = self.segment_of(stripe.0);
@@ -127,7 +128,8 @@ impl Log {
             return outcome;
         }
         let plan = exec.plan_of(id);
-        let Plan { purpose, trust, .. } = exec.plans[plan];
+        let Plan { purpose, .. } = exec.plans[plan];
+        let Job { trust, .. } = self.jobs[plan];
         if purpose == Purpose::Inspect {
             return outcome;
         }
@@ -147,7 +149,8 @@ impl Log {
             return true;
         }
         let plan = exec.plan_of(id);
-        let Plan { row, purpose, trust, .. } = exec.plans[plan];
+        let Plan { row, purpose, .. } = exec.plans[plan];
+        let Job { trust, .. } = self.jobs[plan];
         let member = exec.slots[id as usize].operation.member;
         let segment = self.segment_of(row) as usize;
         let is_excused = self.durable.as_ref().is_some_and(|durable| {
@@ -159,20 +162,14 @@ impl Log {
     }
 
     /// Records the slots of the columns of a stripe, and the content that a walker knows of them.
-    fn fill_homes<M: Memory>(
-        &mut self,
-        plan: PlanId,
-        stripe: (u64, u64),
-        walker: Option<Walker>,
-        exec: &mut Executor<M>,
-    ) {
+    fn fill_homes(&mut self, plan: PlanId, stripe: (u64, u64), walker: Option<Walker>) {
         let mut homes = [NOWHERE; stripewise_core::geometry::COLUMNS_MAX as usize];
         self.columns_of(stripe, |column, slot| homes[column as usize] = slot);
         let slots = self.homes_mut(plan);
         slots.copy_from_slice(&homes[..slots.len()]);
         self.contents_mut(plan).fill(Content::UNKNOWN);
         if let Some(walker) = walker {
-            exec.plans[plan].trust = Trust::Sources;
+            self.jobs[plan].trust = Trust::Sources;
             for column in columns(self.present(plan)) {
                 let content = self.content(walker, homes[column as usize]);
                 self.set_content(plan, column, content);
@@ -190,7 +187,7 @@ impl Log {
         let present = self.present(plan);
         let slot = &exec.plans[plan];
         let (purpose, wanted) = (slot.purpose, slot.wanted);
-        if slot.trust == Trust::Nothing {
+        if self.jobs[plan].trust == Trust::Nothing {
             return Err(TooManyLost);
         }
         let mut lost = (slot.lost & present) | self.slots_on_failed(plan, present, exec);
@@ -206,7 +203,7 @@ impl Log {
         exec.plans[plan].missing = lost;
         if wanted & lost == 0 {
             // A direct read is verified against its own checksum.
-            exec.plans[plan].end_asking();
+            self.jobs[plan].end_asking();
             self.push_slots(plan, wanted, OperationKind::Read, |_| class, exec);
             self.acknowledge_read(plan, exec);
             if lost == 0 {
@@ -231,10 +228,10 @@ impl Log {
             }
             return Err(TooManyLost);
         }
-        if exec.plans[plan].trust == Trust::Asks && !self.told_by_batch(plan, exec) {
+        if self.jobs[plan].trust == Trust::Asks && !self.told_by_batch(plan, exec) {
             self.push_copy(plan, exec)?;
-            exec.plans[plan].push_step(Step::Compute { pages: 0 });
-            exec.plans[plan].ack_after = u8::MAX;
+            exec.plans[plan].steps.push(Step::Compute { pages: 0 });
+            exec.plans[plan].steps.ack_after = u8::MAX;
             return Ok(Built::Ready);
         }
         let sources = self.stripe_sources(present, lost, wanted, exec);
@@ -243,7 +240,7 @@ impl Log {
         self.push_slots(plan, sources, OperationKind::Read, class, exec);
         let summed = if self.depth > 1 { sources } else { data };
         let pages = (lost & data).count_ones() * (summed.count_ones() - 1);
-        exec.plans[plan].push_step(Step::Compute { pages: pages as u16 });
+        exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
         self.acknowledge_read(plan, exec);
         Ok(Built::Ready)
     }
@@ -251,9 +248,9 @@ impl Log {
     /// A host read is acknowledged once its content is there; a write has more steps to come.
     fn acknowledge_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let slot = &mut exec.plans[plan];
-        slot.acknowledge_here();
+        slot.steps.acknowledge_here();
         if slot.purpose != Purpose::Read {
-            slot.ack_after = u8::MAX;
+            slot.steps.ack_after = u8::MAX;
         }
     }
 

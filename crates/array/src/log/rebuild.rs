@@ -9,13 +9,14 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome};
-use stripewise_core::plan::{Plan, Purpose, Step, Trust};
+use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use stripewise_exec::{Executor, TooManyLost};
 
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Walker;
 use crate::log::durable::{Durable, Rebuild, Segments, Stage, Walk};
+use crate::log::job::{Task, Trust};
 use crate::log::{Log, Role};
 use crate::membership::{Halt, Part};
 
@@ -208,7 +209,7 @@ impl Log {
             walk.under_way += 1;
             exec.spend((stripe.1 - stripe.0) as u32);
             let plan = self.plan_of_stripe(stripe, Purpose::Rebuild, exec);
-            exec.plans[plan].unit = turn;
+            self.jobs[plan].task = Task::Rebuild(turn);
             // One of each member, except in a deep stripe.
             let is_its = |slot: u64| slot != NOWHERE && self.is_lacking(slot);
             let columns = self.homes(plan).iter().enumerate().filter(|&(_, &slot)| is_its(slot));
@@ -236,7 +237,7 @@ impl Log {
     /// Builds the steps that rebuild the member's chunks of a stripe: read the others, decode, write.
     pub(crate) fn build_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
-        let is_salvage = exec.plans[plan].trust == Trust::Nothing;
+        let is_salvage = self.jobs[plan].trust == Trust::Nothing;
         let mut target = if is_salvage { 0 } else { exec.plans[plan].wanted };
         let bad = exec.plans[plan].lost & present;
         let mut lost = bad | self.slots_on_failed(plan, present, exec) | target;
@@ -256,10 +257,10 @@ impl Log {
         let sources = self.stripe_sources(present, lost, target, exec) | held;
         self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
         if target != 0 {
-            exec.plans[plan].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+            exec.plans[plan].steps.push(Step::Compute { pages: sources.count_ones() as u16 });
             self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair, exec);
         }
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
     }
 
     /// The columns of `mask` on members that are being rebuilt whose content can be verified, although the segment is not yet
@@ -282,7 +283,7 @@ impl Log {
         driver: &mut D,
     ) {
         let plan = exec.take_plan(slot, Purpose::RepairSummary);
-        exec.plans[plan].unit = turn;
+        self.jobs[plan].task = Task::Rebuild(turn);
         let segment = self.segment_of(slot);
         self.segments.lock(segment);
         exec.begin(plan, self, driver);
@@ -298,16 +299,16 @@ impl Log {
         let width = u64::from(exec.geometry.width);
         let lost = exec.plans[plan].lost;
         let base = exec.first_operation(plan) as usize;
-        let is_looked_at = exec.plans[plan].carried != 0 && lost >> (slot % width) & 1 == 0;
+        let is_looked_at = self.jobs[plan].scrubs_copy() && lost >> (slot % width) & 1 == 0;
         if is_looked_at {
             let (member, page) = self.member(slot);
             let (kind, class, column) = (OperationKind::Read, Class::Repair, (slot % width) as u8);
             exec.slots[base].operation =
                 Operation { page, member, kind, class, column, ..Operation::default() };
             let slot = &mut exec.plans[plan];
-            slot.operations = 1;
-            slot.push_step(Step::Operations { first: 0, count: 1 });
-            slot.acknowledge_here();
+            slot.steps.operations = 1;
+            slot.steps.push(Step::Operations { first: 0, count: 1 });
+            slot.steps.acknowledge_here();
             self.durable_mut().members.scrub.counts.pages += 1;
             return Ok(());
         }
@@ -321,10 +322,10 @@ impl Log {
                 Operation { page, member, kind, class, column, ..Operation::default() };
         }
         let slot = &mut exec.plans[plan];
-        slot.operations = 2;
-        slot.push_step(Step::Operations { first: 0, count: 1 });
-        slot.push_step(Step::Operations { first: 1, count: 1 });
-        slot.acknowledge_here();
+        slot.steps.operations = 2;
+        slot.steps.push(Step::Operations { first: 0, count: 1 });
+        slot.steps.push(Step::Operations { first: 1, count: 1 });
+        slot.steps.acknowledge_here();
         Ok(())
     }
 
@@ -373,8 +374,8 @@ impl Log {
 
     /// The member's chunk of a stripe is rebuilt, or cannot be.
     pub(crate) fn rebuilt<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let &Plan { row, unit, gave_up, carried, purpose, lost, .. } = &exec.plans[plan];
-        let is_scrub = carried != 0;
+        let &Plan { row, gave_up, purpose, lost, .. } = &exec.plans[plan];
+        let job = self.jobs[plan];
         let is_stripe = purpose == Purpose::Rebuild;
         let is_unrecovered = is_stripe && self.lost_live_columns(plan, exec) != 0;
         let is_damaged =
@@ -384,11 +385,13 @@ impl Log {
         let segment = log.segment_of(row);
         log.segments.let_go(segment);
         let durable = log.durable_mut();
-        if is_scrub {
+        if job.scrubs_copy() {
             return self.looked_at(plan, exec);
         }
         // Plans that an earlier walk began, perhaps of a member that failed since, do not count for this one.
-        if durable.turn == unit && !durable.members.rebuilds.is_empty() {
+        if matches!(job.task, Task::Rebuild(turn) if turn == durable.turn)
+            && !durable.members.rebuilds.is_empty()
+        {
             durable.rebuilding.under_way -= 1;
             for rebuild in &mut durable.members.rebuilds {
                 rebuild.met_damage |= is_damaged;

@@ -9,11 +9,12 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step, Trust};
+use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_exec::Executor;
 
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Walk;
+use crate::log::job::{Job, Task, Trust};
 use crate::log::{Log, Role};
 
 impl Log {
@@ -149,7 +150,7 @@ impl Log {
     /// Reads a copy of a summary, and rewrites it if it is bad.
     fn look_at_copy<M: Memory, D: Driver<M>>(&mut self, slot: u64, exec: &mut Executor<M>, driver: &mut D) {
         let plan = exec.take_plan(slot, Purpose::RepairSummary);
-        exec.plans[plan].carried = 1;
+        self.jobs[plan].task = Task::ScrubCopy;
         let segment = self.segment_of(slot);
         self.segments.lock(segment);
         exec.begin(plan, self, driver);
@@ -182,7 +183,7 @@ impl Log {
         let rewritten = if self.may_rewrite(plan, bad, exec) { bad } else { 0 };
         let wanted = lost & data | rewritten;
         let is_beyond = bad != 0 && self.is_beyond(lost, wanted, exec);
-        if is_beyond || exec.plans[plan].trust == Trust::Nothing {
+        if is_beyond || self.jobs[plan].trust == Trust::Nothing {
             if self.looks_again(plan, exec) {
                 return self.build_scrub(plan, exec);
             }
@@ -199,12 +200,12 @@ impl Log {
             // The valid chunks may have to move, so all of them are read.
             let sources = data & !lost | self.stripe_sources(present, lost, wanted, exec);
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
-            exec.plans[plan].push_step(Step::Compute { pages: sources.count_ones() as u16 });
+            exec.plans[plan].steps.push(Step::Compute { pages: sources.count_ones() as u16 });
             if rewritten != 0 && !exec.has_bug(Bug::RepairNotWritten) {
                 self.push_slots(plan, rewritten, OperationKind::Write, |_| Class::Repair, exec);
             }
         }
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
     }
 
     /// Whether the `bad` columns of a stripe may be rewritten where they are: only with content of a known checksum, which
@@ -217,7 +218,7 @@ impl Log {
     /// Whether columns with errors are read once more, because too much seems lost: only once.
     pub(crate) fn looks_again<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let slot = &mut exec.plans[plan];
-        let looks = slot.trust != Trust::Nothing && slot.lost != 0 && !slot.looked_again;
+        let looks = self.jobs[plan].trust != Trust::Nothing && slot.lost != 0 && !slot.looked_again;
         if looks {
             (slot.looked_again, slot.lost) = (true, 0);
         }
@@ -229,10 +230,11 @@ impl Log {
     pub(crate) fn build_salvage<M: Memory>(&mut self, plan: PlanId, lost: u64, exec: &mut Executor<M>) {
         let left = self.live_columns(plan, exec) & !lost;
         let slot = &mut exec.plans[plan];
-        (slot.gave_up, slot.trust) = (true, Trust::Nothing);
+        slot.gave_up = true;
         (slot.missing, slot.wanted) = (lost, left);
+        self.jobs[plan].trust = Trust::Nothing;
         self.push_slots(plan, left, OperationKind::Read, |_| Class::Decode, exec);
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
     }
 
     /// The data columns of the stripe of `plan` that hold valid chunks.
@@ -246,7 +248,8 @@ impl Log {
 
     /// The valid chunks of the stripe of `plan`, a completed plan of a walk, that cannot be read.
     pub(crate) fn lost_live_columns<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let Plan { missing, trust, .. } = exec.plans[plan];
+        let Plan { missing, .. } = exec.plans[plan];
+        let Job { trust, .. } = self.jobs[plan];
         let data = exec.geometry.data_columns();
         let is_beyond = trust == Trust::Nothing || self.is_beyond(missing, missing & data, exec);
         if is_beyond { self.live_columns(plan, exec) & missing } else { 0 }

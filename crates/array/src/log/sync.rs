@@ -16,6 +16,7 @@ use stripewise_exec::Executor;
 
 use crate::log::Log;
 use crate::log::durable::{PageWrite, Phase, Rebuild, Stage};
+use crate::log::job::Task;
 
 impl Log {
     /// Lets request `id`, a flush, wait until all writes acknowledged before it are durable.
@@ -287,7 +288,7 @@ impl Log {
             sync.begun = (first + width).min(sync.writes.len());
             let count = sync.begun - first;
             let plan = exec.take_plan(first as u64, Purpose::Commit);
-            exec.plans[plan].unit = count as u32;
+            self.jobs[plan].task = Task::Sync(count as u32);
             exec.begin(plan, self, driver);
             return true;
         }
@@ -434,7 +435,8 @@ impl Log {
         let is_superblock = matches!(sync.phase, Phase::Front | Phase::Back);
         let gone = if is_superblock { sync.gone } else { 0 };
         let mut operations = 0u16;
-        for nth in 0..exec.plans[plan].unit as usize {
+        let Task::Sync(pages) = self.jobs[plan].task else { return };
+        for nth in 0..pages as usize {
             let PageWrite { member, page, content } = self.durable().sync.writes[first + nth];
             if exec.failed[member as usize] || gone >> member & 1 != 0 {
                 continue;
@@ -458,9 +460,9 @@ impl Log {
             operations += 1;
         }
         let slot = &mut exec.plans[plan];
-        slot.operations = operations;
-        slot.push_step(Step::Operations { first: 0, count: operations });
-        slot.acknowledge_here();
+        slot.steps.operations = operations;
+        slot.steps.push(Step::Operations { first: 0, count: operations });
+        slot.steps.acknowledge_here();
     }
 
     /// A plan of [`Self::build_sync`] is over.

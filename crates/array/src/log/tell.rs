@@ -6,11 +6,12 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step, Trust};
+use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_exec::{Executor, TooManyLost};
 
 use crate::log::Log;
 use crate::log::contents::{Content, Walker};
+use crate::log::job::{Job, Task, Trust};
 
 impl Log {
     /// Reads the summary of the batch of `slot`, which is wholly on the members, for `walker`, which does not know it yet.
@@ -27,8 +28,7 @@ impl Log {
             return false;
         }
         let plan = exec.take_plan(copy, Purpose::ReadSummary);
-        exec.plans[plan].unit = walker as u32;
-        exec.plans[plan].trust = Trust::Asks;
+        self.jobs[plan] = Job { trust: Trust::Asks, task: Task::Walk(walker), ..Job::default() };
         self.durable_mut().told[walker as usize].asked = Some(copy);
         let segment = self.segment_of(copy);
         self.segments.lock(segment);
@@ -43,7 +43,7 @@ impl Log {
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
         self.push_copy(plan, exec)?;
-        exec.plans[plan].acknowledge_here();
+        exec.plans[plan].steps.acknowledge_here();
         Ok(())
     }
 
@@ -54,9 +54,9 @@ impl Log {
         plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let Plan { row, unread_once, .. } = exec.plans[plan];
+        let Plan { row, .. } = exec.plans[plan];
         let first = self.directory.batch(row).0;
-        let copy = self.good_copy(first, unread_once, None, exec).ok_or(TooManyLost)?;
+        let copy = self.good_copy(first, self.jobs[plan].unread, None, exec).ok_or(TooManyLost)?;
         let (member, page) = self.member(copy);
         let id = exec.first_operation(plan);
         exec.slots[id as usize].operation = Operation {
@@ -68,8 +68,8 @@ impl Log {
             ..Operation::default()
         };
         let slot = &mut exec.plans[plan];
-        slot.operations = 1;
-        slot.push_step(Step::Operations { first: 0, count: 1 });
+        slot.steps.operations = 1;
+        slot.steps.push(Step::Operations { first: 0, count: 1 });
         Ok(())
     }
 
@@ -87,7 +87,7 @@ impl Log {
             let content = self.durable().batches[nth].content(self.homes(plan)[column as usize]);
             self.set_content(plan, column, content);
         }
-        exec.plans[plan].trust = Trust::Sources;
+        self.jobs[plan].trust = Trust::Sources;
         true
     }
 
@@ -102,18 +102,18 @@ impl Log {
             let content = self.look_up(&told, self.homes(plan)[column as usize]);
             self.set_content(plan, column, content.unwrap_or(Content::UNKNOWN));
         }
-        let slot = &mut exec.plans[plan];
-        slot.trust = Trust::Sources;
-        slot.build_again = true;
+        self.jobs[plan].trust = Trust::Sources;
+        exec.plans[plan].build_again = true;
     }
 
     /// A summary was read, or none of its copies can be read.
     pub(crate) fn summary_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row: copy, unit, gave_up, .. } = exec.plans[plan];
+        let Plan { row: copy, gave_up, .. } = exec.plans[plan];
+        let Task::Walk(walker) = self.jobs[plan].task else { return };
         let page = (M::CARRIES_DATA && !gave_up).then(|| exec.buffer_of(exec.first_operation(plan), self));
         let log = &mut *self;
         let segment = log.segment_of(copy);
         log.segments.let_go(segment);
-        log.tell(Walker::ALL[unit as usize], copy, page.map(|page| exec.memory.bytes(page)));
+        log.tell(walker, copy, page.map(|page| exec.memory.bytes(page)));
     }
 }

@@ -103,10 +103,10 @@ impl Placement<PageMemory> for WholeRows {
                     return Err(TooManyLost);
                 }
                 exec.push_operations(plan, rest, OperationKind::Read, |_| Class::PreRead, place);
-                exec.plans[plan].push_step(Step::Compute { pages: 1 });
+                exec.plans[plan].steps.push(Step::Compute { pages: 1 });
                 let written = wanted | exec.geometry.parity_columns();
                 exec.push_operations(plan, written, OperationKind::Write, |_| Class::HostWrite, place);
-                exec.plans[plan].acknowledge_here();
+                exec.plans[plan].steps.acknowledge_here();
             }
         }
         Ok(Built::Ready)

@@ -288,13 +288,13 @@ impl Placement<PageMemory> for RoundRobinLog {
                 if exec.members.volatile_cache {
                     exec.build_flush_of(plan, |_| true);
                 }
-                exec.plans[plan].push_step(Step::Compute { pages: self.chunks() as u16 + 1 });
+                exec.plans[plan].steps.push(Step::Compute { pages: self.chunks() as u16 + 1 });
                 let is_dropped = self.planted == Some(Planted::ParityDropped) && exec.any_failed;
                 let written =
                     if is_dropped { exec.geometry.data_columns() } else { exec.geometry.all_columns() };
                 let place = exec.plans[plan].place;
                 exec.push_operations(plan, written, OperationKind::Write, |_| Class::HostWrite, place);
-                exec.plans[plan].acknowledge_here();
+                exec.plans[plan].steps.acknowledge_here();
             }
             Purpose::Read => exec.build_row_read(plan, Class::HostRead)?,
             Purpose::Merge => exec.build_row_read(plan, Class::PreRead)?,
