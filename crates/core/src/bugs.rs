@@ -61,6 +61,10 @@ pub enum Bug {
     RecordNotAwaited,
     /// A scrub takes a bad copy of metadata for whole if other copies were being written when it was read.
     BusyCopyWhole,
+    /// A walk takes the slots behind a batch that it has read for read, too.
+    LaterBatchPassed,
+    /// A scrub counts bad pages of a stripe that lost its last valid chunk before they were read.
+    DeadStripeCounted,
     /// A record that is written while a group is beyond parity states as freed what was freed before.
     FreedToldBeyond,
     /// A copy of a superblock that was left unfinished when another member was lost counts as damage of its member.
@@ -498,6 +502,8 @@ impl Bug {
         Self::FreedRecordNotRead,
         Self::RecordNotAwaited,
         Self::BusyCopyWhole,
+        Self::LaterBatchPassed,
+        Self::DeadStripeCounted,
         Self::FreedToldBeyond,
         Self::TornCopyCharged,
         Self::FailedKeeperCounts,

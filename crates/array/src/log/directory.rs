@@ -145,6 +145,13 @@ impl Directory {
         (first, (first + 1..limit).find(is_first_copy).unwrap_or(limit))
     }
 
+    /// Like [`Self::batch`], up to the last slot that is written.
+    pub(crate) fn written_batch(&self, slot: u64) -> (u64, u64) {
+        let (first, end) = self.batch(slot);
+        let is_written = |&slot: &u64| self.role(slot) != Role::Vacant;
+        (first, (first..end).rev().find(is_written).map_or(first, |last| last + 1))
+    }
+
     /// Clears the segment that begins at `first_slot`.
     pub(crate) fn clear(&mut self, first_slot: u64) {
         self.clear_stripe((first_slot, first_slot + self.segment_slots));

@@ -58,11 +58,12 @@ impl Log {
     }
 
     /// The content of the batch whose copies begin at `copy`, according to the summary in `page`. Without a summary it comes
-    /// from the forward map: the valid chunks, without write sequence numbers. `contents` is a buffer for the result.
+    /// from the forward map: the valid chunks, without write sequence numbers. `contents` is a buffer for the result. It ends
+    /// with the last slot that is written now: the next batch will begin behind it.
     pub(crate) fn read_summary(&self, copy: u64, page: Option<&[u8]>, mut contents: Vec<Content>) -> Told {
         contents.clear();
         let segment = self.segment_of(copy);
-        let (first, end) = self.directory.batch(copy);
+        let (first, end) = self.directory.written_batch(copy);
         let start = u64::from(segment) * self.segment_slots();
         let summary = page.and_then(|page| Summary::parse(page).ok());
         // A batch that was written without a member may begin with skipped slots, before its first copy.
@@ -72,7 +73,7 @@ impl Log {
             Some((passed_over, summary)) => {
                 contents.extend(summary.entries().skip(passed_over as usize).map(Content::of));
                 // Slots that the summary leaves out are unknown, and are not asked for a second time.
-                contents.resize(contents.len().max((end - first) as usize), Content::UNKNOWN);
+                contents.resize((end - first) as usize, Content::UNKNOWN);
             }
             None => {
                 contents.resize((end - first) as usize, Content::UNKNOWN);

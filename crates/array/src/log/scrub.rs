@@ -255,15 +255,18 @@ impl Log {
         if is_beyond { self.live_columns(plan, exec) & missing } else { 0 }
     }
 
-    /// A stripe was read, and its bad columns were rewritten. If they could not be, its valid chunks move.
+    /// A stripe was read, and its bad columns were rewritten. If they could not be, its valid chunks move. A stripe that has lost
+    /// its last valid chunk meanwhile is not read again, so its pages do not count.
     pub(crate) fn scrubbed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let Plan { row, lost, gave_up, .. } = exec.plans[plan];
-        let bad = lost & present & !self.slots_on_failed(plan, present, exec);
+        let live = self.live_columns(plan, exec);
+        let counts = live != 0 || exec.has_bug(Bug::DeadStripeCounted);
+        let bad = if counts { lost & present & !self.slots_on_failed(plan, present, exec) } else { 0 };
         let lost = self.lost_live_columns(plan, exec);
         let is_whole = !gave_up && (bad == 0 || self.may_rewrite(plan, bad, exec));
         // If the stripe cannot be decoded, the chunks that were read directly move.
-        let moved = if is_whole || exec.read_only { 0 } else { self.live_columns(plan, exec) & !lost };
+        let moved = if is_whole || exec.read_only { 0 } else { live & !lost };
         let count = moved.count_ones();
         let has_space =
             self.buffer.available() >= count && self.has_space_for(count) && !self.is_beyond_parity(exec);

@@ -2,6 +2,7 @@
 //! each batch; other reads do so only if their decoded content is wrong, to find out which columns of the stripe are right.
 
 use stripewise_core::bits::columns;
+use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
@@ -115,5 +116,9 @@ impl Log {
         let segment = log.segment_of(copy);
         log.segments.let_go(segment);
         log.tell(walker, copy, page.map(|page| exec.memory.bytes(page)));
+        if exec.has_bug(Bug::LaterBatchPassed) {
+            let slots = log.segment_slots() as usize;
+            log.durable_mut().told[walker as usize].contents.resize(slots, Content::UNKNOWN);
+        }
     }
 }

@@ -32,6 +32,8 @@ const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64)] = &[
     (Bug::FreedRecordNotRead, Some(Fault::Unreadable), [Kind::Journal5, Kind::Window5], 400),
     (Bug::RecordNotAwaited, Some(Fault::Unreadable), [Kind::Window5, Kind::Window5], 1200),
     (Bug::FreedToldBeyond, Some(Fault::BeyondUnderLoad), [Kind::Journal6, Kind::Journal6], 2400),
+    (Bug::LaterBatchPassed, Some(Fault::RotApart), [Kind::Log5, Kind::Log6], 20),
+    (Bug::DeadStripeCounted, Some(Fault::RotApart), [Kind::Log5, Kind::Log5], 400),
     (Bug::BusyCopyWhole, Some(Fault::Unreadable), [Kind::Journal6, Kind::Journal6], 60),
 ];
 

@@ -56,10 +56,22 @@ pub(super) fn dead_rot<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<()
 }
 
 /// Members are rotten in different stripes, so that no stripe has lost more than parity tolerates: everything is repaired,
-/// and no member is failed.
+/// and no member is failed, also while hosts write.
 pub(super) fn rot_apart<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), String> {
-    stage.ask_fill();
-    stage.finish(stage.pages())?;
+    let pages = stage.pages();
+    let is_loaded = stage.random.chance(1, 2);
+    if is_loaded {
+        // Stripes of a log keep few valid chunks, and lose the last one while a scrub reads them.
+        stage.ask_fill();
+        stage.ask_load(2 * pages);
+    } else if stage.random.chance(1, 2) {
+        stage.ask_fill();
+    } else {
+        // A segment of a log that the last scrub read is continued.
+        let count = 1 + stage.random.below(20);
+        stage.ask_load(count);
+    }
+    stage.finish(3 * pages)?;
     stage.checkpoint()?;
     let shape = &stage.scenario.shape;
     let rows = if shape.kind.is_in_place() { 1 } else { shape.segment_rows };
@@ -67,6 +79,9 @@ pub(super) fn rot_apart<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(
     let members = stage.members(count);
     for (nth, &member) in (0..).zip(&members) {
         stage.damage(member, 50, |row| row / rows % count == nth);
+    }
+    if is_loaded {
+        stage.ask_load(pages);
     }
     let counts = stage.scrub()?;
     let out: Vec<u16> =
