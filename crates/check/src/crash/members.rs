@@ -356,13 +356,14 @@ impl Members {
         self.each[member as usize].is_lost
     }
 
-    /// Replaces a member by another one with the same content, or with one wrong byte value on all pages, such as
-    /// zeros.
+    /// Replaces a member by another one with the same durable content, or with one wrong byte value on all pages, such as
+    /// zeros. It lacks what was not durable: if power is lost before superblocks know of the replacement, it is taken for the
+    /// member.
     pub(crate) fn replace(&mut self, member: u16, choice: u64) {
         let one = &mut self.each[member as usize];
         (one.is_lost, one.armed) = (false, None);
         one.unreadable.clear();
-        one.changes.clear();
+        one.unwritten.extend(one.changes.drain(..).map(|change| change.page));
         if let Some(byte) = [None, Some(0), Some(0xA5)][(choice % 3) as usize] {
             let content: Content = vec![byte; self.page_bytes].into();
             one.durable.fill(content);
