@@ -29,10 +29,20 @@ pub(crate) struct Job {
     pub(crate) covers: u64,
     /// Whether the decision of the plan was reported to the driver.
     pub(crate) is_reported: bool,
-    /// In a resync: columns that returned an error once.
-    pub(crate) unread_once: u64,
-    /// The turn of the rebuild that took the row.
-    pub(crate) turn: u32,
-    /// Whether a scrub reads the row again, which it has repaired.
-    pub(crate) is_reread: bool,
+    /// What a walk over the rows knows of this one.
+    pub(crate) walk: RowWalk,
+}
+
+/// What a walk over the rows knows of the row of a plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum RowWalk {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// The rebuild of this turn took the row.
+    Rebuild(u32),
+    /// A scrub reads the row again, which it has repaired.
+    Reread,
+    /// A resync: columns that returned an error once.
+    Resync(u64),
 }

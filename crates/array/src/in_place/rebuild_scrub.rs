@@ -13,7 +13,7 @@ use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{Executor, TooManyLost};
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::RowWalk;
 use crate::in_place::journal::{Rows, RowsOfMember};
 
 impl InPlace {
@@ -74,7 +74,7 @@ impl InPlace {
         let (group, _) = exec.geometry.position_of(member.into());
         let plan = exec.take_plan(exec.geometry.row_of(group, page as u32), Purpose::Rebuild);
         exec.plans[plan].wanted = exec.columns_on(plan, member);
-        self.jobs[plan].turn = turn;
+        self.jobs[plan].walk = RowWalk::Rebuild(turn);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -133,7 +133,9 @@ impl InPlace {
         let row = reread.unwrap_or_else(|| scrub.begin());
         exec.spend(exec.geometry.columns);
         let plan = exec.take_plan(row, Purpose::Scrub);
-        self.jobs[plan].is_reread = reread.is_some();
+        if reread.is_some() {
+            self.jobs[plan].walk = RowWalk::Reread;
+        }
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -289,7 +291,7 @@ impl InPlace {
     /// Completes a row of a walk.
     pub(crate) fn row_walked<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { purpose, row, place, gave_up, lost, dirty, wanted, .. } = exec.plans[plan];
-        let Job { turn, is_reread, .. } = self.jobs[plan];
+        let walk = self.jobs[plan].walk;
         let bad = (lost & !exec.columns_on_failed(plan)) | dirty;
         let has_checksums = self.journal.is_some();
         let (repairs, believes) = (!exec.read_only && !gave_up, exec.has_bug(Bug::LeftOutForgotten));
@@ -299,7 +301,7 @@ impl InPlace {
             roster.members.scrub.counts.bad += u64::from(bad.count_ones());
             roster.members.scrub.counts.repaired += u64::from(repairs) * u64::from(bad.count_ones());
             roster.members.scrub.counts.lost += lost_chunks;
-            if repairs && !has_checksums && bad & !dirty != 0 && !is_reread {
+            if repairs && !has_checksums && bad & !dirty != 0 && !matches!(walk, RowWalk::Reread) {
                 roster.reread.push(row);
                 return;
             }
@@ -312,6 +314,7 @@ impl InPlace {
         roster.rebuilding -= 1;
         // The member may have failed since, or the rebuild was halted.
         let member = exec.geometry.member(place, wanted.trailing_zeros());
+        let RowWalk::Rebuild(turn) = walk else { return };
         let Some(rebuild) = roster.members.rebuild_of(member).filter(|its| its.part.turn == turn) else {
             return;
         };

@@ -18,7 +18,7 @@ use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::{Job, RowWalk};
 
 /// An interrupted update or trim of a row.
 #[derive(Debug)]
@@ -156,9 +156,10 @@ impl InPlace {
     pub(crate) fn build_resync<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         // Parity may be wrong: before the plan trusts it, columns that returned an error are read a second time.
         let believes = exec.has_bug(Bug::ResyncBelievesParity);
-        let (slot, job) = (&mut exec.plans[plan], &mut self.jobs[plan]);
-        if slot.lost & !job.unread_once != 0 && !believes {
-            job.unread_once |= slot.lost;
+        let (slot, walk) = (&mut exec.plans[plan], &mut self.jobs[plan].walk);
+        let unread = if let RowWalk::Resync(unread) = *walk { unread } else { 0 };
+        if slot.lost & !unread != 0 && !believes {
+            *walk = RowWalk::Resync(unread | slot.lost);
             slot.lost = 0;
         }
         let held = self.take_covered(plan, exec) | self.blank.columns(exec.plans[plan].row);

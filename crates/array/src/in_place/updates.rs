@@ -27,7 +27,10 @@ impl InPlace {
             self.build_leaving(plan, exec);
             return Ok(());
         }
-        self.jobs[plan].blank = self.blank.columns(exec.plans[plan].row);
+        let has_blank = !self.blank.is_off();
+        if has_blank {
+            self.jobs[plan].blank = self.blank.columns(exec.plans[plan].row);
+        }
         let absorbs = exec.plans[plan].ends_in_memory;
         if absorbs {
             self.jobs[plan].kept = self.take_covered(plan, exec);
@@ -88,7 +91,9 @@ impl InPlace {
         let Job { written, partial, .. } = self.jobs[plan];
         let parity = exec.geometry.parity_columns();
         let left_out = self.left_out(plan, exec);
-        self.jobs[plan].blank = self.blank.columns(row) & !(wanted | dirty);
+        if has_blank {
+            self.jobs[plan].blank = self.blank.columns(row) & !(wanted | dirty);
+        }
         let kept_parity = self.take_parity(plan, exec);
         self.keep_parity(plan, lost, left_out, exec);
         let (decision, reads) = self.choose(plan, (lost, failed), left_out, exec, driver);
