@@ -109,6 +109,11 @@ impl Monitor {
         })
     }
 
+    /// Waits until the events of the beginning are written, up to a limit.
+    pub(crate) fn catch_up(&self) {
+        self.outlet.catch_up();
+    }
+
     /// Reports that serving ended, and waits up to a limit until all events are written. The program for events may
     /// still run.
     pub(crate) fn finish(self) -> Programs {

@@ -210,6 +210,12 @@ impl Server {
         self.http.as_ref().map(Responder::address)
     }
 
+    /// Waits until the events of the beginning are in the log, up to a limit, so that a caller that has seen the server
+    /// begin sees no later line of it.
+    pub fn catch_up(&self) {
+        self.monitor.catch_up();
+    }
+
     /// Serves until a stop is requested: then finishes the requests in flight, makes them durable, and closes the
     /// array.
     ///

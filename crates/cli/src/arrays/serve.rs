@@ -299,6 +299,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         "serving"
     );
     if args.detach {
+        server.catch_up();
         detach::serves(context)?;
     }
     server.run()?;

@@ -18,18 +18,26 @@ const PROGRAM_WAITING_MAX: usize = 256;
 /// How long the end of the server waits for unwritten events, and for the program.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// An entry of the queue of the writing thread.
+#[derive(Debug)]
+enum Entry {
+    Event(Event),
+    /// Dropped by the thread when all events before it are written.
+    Mark(#[expect(dead_code, reason = "only that it is dropped matters")] SyncSender<()>),
+}
+
 /// Accepts events from any thread, without waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
     array: Arc<Source>,
-    to: SyncSender<Event>,
+    to: SyncSender<Entry>,
     dropped: Arc<AtomicU64>,
 }
 
 impl Events {
     /// Reports an event that happens now.
     pub(crate) fn tell(&self, what: What) {
-        if self.to.try_send(Event::now(&self.array, what)).is_err() {
+        if self.to.try_send(Entry::Event(Event::now(&self.array, what))).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -100,6 +108,14 @@ impl Outlet {
         self.events.clone()
     }
 
+    /// Waits until the events that were told so far are written, up to a limit.
+    pub(crate) fn catch_up(&self) {
+        let (mark, passed) = sync_channel(0);
+        if self.events.to.try_send(Entry::Mark(mark)).is_ok() {
+            wait(&passed, "the server begins before its first events were written");
+        }
+    }
+
     /// Waits until all events are written, up to a limit: a file system that hangs does not delay the end further.
     /// Every other clone of [`Self::events`] must be dropped before.
     pub(crate) fn finish(self) -> Programs {
@@ -136,9 +152,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, events: &Receiver<Event>) {
+    fn run(mut self, entries: &Receiver<Entry>) {
         let mut is_file_bad = false;
-        for event in events {
+        for entry in entries {
+            let Entry::Event(event) = entry else { continue };
             is_file_bad = self.write(&event, is_file_bad);
             let events = self.left_out.swap(0, Ordering::Relaxed);
             if events > 0 {
@@ -229,6 +246,16 @@ mod tests {
         let read: Vec<What> =
             lines.iter().map(|line| serde_json::from_str::<Event>(line).unwrap().what).collect();
         assert_eq!(read, super::super::tests::all());
+    }
+
+    #[test]
+    fn who_catches_up_finds_every_event_written_that_was_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = EventFile::of(folder.path(), "pool");
+        let outlet = Outlet::start("pool".into(), Some(at.clone()), None).unwrap();
+        (0..500).for_each(|events| outlet.events().tell(What::EventsDropped { events }));
+        outlet.catch_up();
+        assert_eq!(at.lines().unwrap().len(), 500);
     }
 
     #[test]
