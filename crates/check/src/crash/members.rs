@@ -286,6 +286,12 @@ impl Members {
         one.armed.is_some() || one.is_lost
     }
 
+    /// Pages that may lose with power what reads return, although flushes succeed.
+    pub(crate) fn forsaken(&self) -> impl Iterator<Item = u32> + '_ {
+        let changes = self.each.iter().flat_map(|one| &one.changes);
+        changes.filter(|change| change.is_forsaken).map(|change| change.page)
+    }
+
     /// Whether `member` may lose with power what reads return, although flushes succeed.
     pub(crate) fn has_forsaken(&self, member: u16) -> bool {
         self.each[member as usize].changes.iter().any(|change| change.is_forsaken)

@@ -137,7 +137,8 @@ impl Scenario {
     pub(in crate::crash) fn unknown<S: SystemUnderTest>(&self, server: &Server<S>) -> BTreeSet<u64> {
         let is_gone =
             |member: u16, page: u32| self.lost & 1 << member != 0 || self.doubt.rows.contains(&page);
-        let is_unknown = |member: u16, page: u32| self.holes.contains(&page) && is_gone(member, page);
+        let is_hole = |page: u32| self.holes.contains(&page) || self.forsaken.contains(&page);
+        let is_unknown = |member: u16, page: u32| is_hole(page) && is_gone(member, page);
         let pages = server.homes().filter(|&(member, page, _)| is_unknown(member, page));
         let sectors = u64::from(self.shape.page_bytes) / SECTOR as u64;
         pages.flat_map(|(.., first)| first..first + sectors).collect()
