@@ -5,35 +5,62 @@ use std::fmt;
 /// No entry: ends a list, or marks what is absent.
 pub const NONE: u32 = u32::MAX;
 
-/// A slot of the arena of plans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PlanId(u32);
+/// A type for the slots of one table.
+macro_rules! slot_of {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub struct $name(u32);
 
-impl PlanId {
-    /// No plan.
-    pub const NONE: Self = Self(NONE);
+        impl $name {
+            /// No slot.
+            pub const NONE: Self = Self(NONE);
 
-    /// The slot with this number.
-    #[inline]
-    pub const fn new(number: u32) -> Self {
-        Self(number)
-    }
+            /// The slot with this number.
+            #[inline]
+            pub const fn new(number: u32) -> Self {
+                Self(number)
+            }
 
-    /// The number of the slot, for drivers and for operations, whose numbers follow from it.
-    #[inline]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
+            /// The number of the slot, for what is outside of the controller or follows from it.
+            #[inline]
+            pub const fn number(self) -> u32 {
+                self.0
+            }
 
-    /// Whether this is no plan.
-    #[inline]
-    pub const fn is_none(self) -> bool {
-        self.0 == NONE
-    }
+            /// The number of the slot, for other tables with an entry for each slot.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// Whether this is no slot.
+            #[inline]
+            pub const fn is_none(self) -> bool {
+                self.0 == NONE
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::NONE
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
 }
 
-impl fmt::Display for PlanId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+slot_of! {
+    /// A slot of the arena of plans.
+    PlanId
+}
+
+slot_of! {
+    /// A slot of the table of host requests.
+    RequestId
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
 use crate::geometry::RowCursor;
+use crate::ids::RequestId;
 
 /// Bytes of a sector, the granularity of host requests.
 pub const SECTOR_BYTES: u32 = 512;
@@ -97,5 +98,5 @@ pub struct RequestSlot {
     /// A flush whose member flushes were issued.
     pub flushed: bool,
     /// Next free slot.
-    pub next: u32,
+    pub next: RequestId,
 }

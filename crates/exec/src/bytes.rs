@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::geometry::COLUMNS_MAX;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::request::SECTOR_BYTES;
@@ -86,7 +86,7 @@ impl<M: Memory> Executor<M> {
             let index = self.index(plan, missing.trailing_zeros(), Version::Old);
             self.buffers[index] = NONE;
         }
-        let first = plan.number() as usize * width;
+        let first = plan.index() * width;
         for index in first..first + width {
             if self.buffers[index] != NONE {
                 self.memory.give(self.buffers[index]);
@@ -114,37 +114,37 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Copies, into a buffer, the `sectors` of the array's page that request `id` writes.
-    pub fn load_host(&mut self, page: PageId, array_page: u64, id: u32, sectors: u64) {
+    pub fn load_host(&mut self, page: PageId, array_page: u64, id: RequestId, sectors: u64) {
         if !M::CARRIES_DATA {
             return;
         }
         let at = (sectors.trailing_zeros() * SECTOR_BYTES) as usize;
         let bytes = (sectors.count_ones() * SECTOR_BYTES) as usize;
         let start = array_page * u64::from(self.members.page_bytes) + at as u64;
-        let from = (start - self.requests[id as usize].host.offset) as usize;
-        if let Some(host) = &self.payloads[id as usize] {
+        let from = (start - self.requests[id].host.offset) as usize;
+        if let Some(host) = &self.payloads[id.index()] {
             self.memory.load(page, at, host, from, bytes);
         }
     }
 
     /// Copies, from a buffer into the host's payload, the sectors of the array's page that request `id` reads.
-    pub fn store_host(&mut self, page: PageId, array_page: u64, id: u32) {
-        let host = &self.requests[id as usize].host;
+    pub fn store_host(&mut self, page: PageId, array_page: u64, id: RequestId) {
+        let host = &self.requests[id].host;
         let page_bytes = u64::from(self.members.page_bytes);
         let start = (array_page * page_bytes).max(host.offset);
         let end = ((array_page + 1) * page_bytes).min(host.offset + u64::from(host.bytes));
         let (at, to) = ((start - array_page * page_bytes) as usize, (start - host.offset) as usize);
-        if let Some(payload) = &mut self.payloads[id as usize] {
+        if let Some(payload) = &mut self.payloads[id.index()] {
             self.memory.store(page, at, payload, to, (end - start) as usize);
         }
     }
 
     /// Copies, from a buffer into the host's payload, those of `sectors` of the array's page that request `id` reads.
-    pub fn store_sectors(&mut self, page: PageId, array_page: u64, id: u32, sectors: u64) {
+    pub fn store_sectors(&mut self, page: PageId, array_page: u64, id: RequestId, sectors: u64) {
         let sectors = sectors & self.sectors_of_page(id, array_page);
         let start = array_page * u64::from(self.members.page_bytes);
-        let offset = self.requests[id as usize].host.offset;
-        let Some(payload) = &mut self.payloads[id as usize] else { return };
+        let offset = self.requests[id].host.offset;
+        let Some(payload) = &mut self.payloads[id.index()] else { return };
         for sector in columns(sectors) {
             let at = (sector * SECTOR_BYTES) as usize;
             let to = (start + at as u64 - offset) as usize;

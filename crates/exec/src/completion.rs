@@ -2,7 +2,7 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::{Acknowledgement, Driver};
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Attachment, Plan, Purpose, Times};
 use stripewise_core::request::RequestKind;
@@ -28,7 +28,7 @@ impl<M: Memory> Executor<M> {
         let mut node = std::mem::replace(&mut self.plans[plan].first_request, NONE);
         while node != NONE {
             let attachment = self.attachments[node as usize];
-            if goes_on && self.requests[attachment.request as usize].host.kind == RequestKind::Flush {
+            if goes_on && self.requests[attachment.request].host.kind == RequestKind::Flush {
                 let first = &mut self.plans[plan].first_request;
                 self.attachments[node as usize].next = std::mem::replace(first, node);
                 node = attachment.next;
@@ -42,10 +42,10 @@ impl<M: Memory> Executor<M> {
             let id = attachment.request;
             let too_early = self.has_bug(Bug::AcknowledgeFirstRow);
             let flushes = placement.flushes_members(self);
-            if self.plans[plan].purpose == Purpose::Read && !self.requests[id as usize].failed {
+            if self.plans[plan].purpose == Purpose::Read && !self.requests[id].failed {
                 placement.store(plan, id, self);
             }
-            let request = &mut self.requests[id as usize];
+            let request = &mut self.requests[id];
             request.remaining -= 1;
             let is_last = request.remaining == 0;
             if is_last && request.host.kind == RequestKind::Flush && !request.flushed && flushes {
@@ -85,7 +85,7 @@ impl<M: Memory> Executor<M> {
     fn acknowledge_from<P: Placement<M>, D: Driver<M>>(
         &mut self,
         is_memory: bool,
-        id: u32,
+        id: RequestId,
         acknowledgement: Acknowledgement,
         placement: &mut P,
         driver: &mut D,
@@ -109,23 +109,23 @@ impl<M: Memory> Executor<M> {
         }
         while node != NONE {
             let Attachment { request: id, next } = self.attachments[node as usize];
-            let is_flush = self.requests[id as usize].host.kind == RequestKind::Flush;
+            let is_flush = self.requests[id].host.kind == RequestKind::Flush;
             if is_flush || placement.concerns(id, plan, mask, self) {
-                self.requests[id as usize].failed = true;
+                self.requests[id].failed = true;
             }
             node = next;
         }
     }
 
     /// Whether request `id` covers the array's `page`, in whole or in part.
-    pub fn means(&self, id: u32, page: u64) -> bool {
-        let (first, last) = self.requests[id as usize].pages;
+    pub fn means(&self, id: RequestId, page: u64) -> bool {
+        let (first, last) = self.requests[id].pages;
         (first..=last).contains(&page)
     }
 
     /// An acknowledgement of request `id` at the current time, which accounts only for the waiting time.
-    pub fn acknowledgement<P: Placement<M>>(&self, id: u32, placement: &P) -> Acknowledgement {
-        let request = &self.requests[id as usize];
+    pub fn acknowledgement<P: Placement<M>>(&self, id: RequestId, placement: &P) -> Acknowledgement {
+        let request = &self.requests[id];
         Acknowledgement {
             tag: request.host.tag,
             failed: request.failed
@@ -153,7 +153,7 @@ impl<M: Memory> Executor<M> {
     /// Reports completion to the host, and frees the request's slot.
     pub fn acknowledge<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         acknowledgement: &Acknowledgement,
         placement: &mut P,
         driver: &mut D,
@@ -177,8 +177,7 @@ impl<M: Memory> Executor<M> {
             self.internal = Internal::Over { failed: acknowledgement.failed };
         } else {
             placement.ended(id, acknowledgement.failed, self);
-            self.requests[id as usize].next = self.free_request;
-            self.free_request = id;
+            self.requests.release(id);
             if let Some(fifo) = &mut self.sync_fifo {
                 fifo.ended(id);
             }
@@ -191,7 +190,7 @@ impl<M: Memory> Executor<M> {
         if is_own {
             return;
         }
-        if let Some(payload) = self.payloads[id as usize].take() {
+        if let Some(payload) = self.payloads[id.index()].take() {
             driver.acknowledge(acknowledgement, payload);
         }
     }
@@ -199,11 +198,11 @@ impl<M: Memory> Executor<M> {
     /// Part of a planted bug: reports success to the host too early; the real completion is then not reported.
     fn acknowledge_early<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         placement: &mut P,
         driver: &mut D,
     ) {
-        if let Some(payload) = self.payloads[id as usize].take() {
+        if let Some(payload) = self.payloads[id.index()].take() {
             driver.acknowledge(&self.acknowledgement(id, placement), payload);
         }
     }

@@ -6,7 +6,7 @@ use stripewise_core::dispatch::LEVELS;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::FailReason;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
 use stripewise_core::request::{HostRequest, RequestKind, RequestSlot, SECTOR_BYTES, SubmitError};
@@ -55,10 +55,9 @@ impl<M: Memory> Executor<M> {
         if let Err(error) = self.check(&host, placement) {
             return Err((error, payload));
         }
-        let id = self.free_request;
-        if id == NONE {
+        let Some(id) = self.requests.first_free() else {
             return Err((SubmitError::Busy, payload));
-        }
+        };
         let is_flush = host.kind == RequestKind::Flush;
         // A flush covers the whole array, regardless of its range.
         let host = if is_flush { HostRequest { offset: 0, bytes: 0, ..host } } else { host };
@@ -68,12 +67,9 @@ impl<M: Memory> Executor<M> {
             if is_flush { RowCursor::default() } else { RowCursor::new(pages.0, pages.1 - pages.0 + 1) };
         let in_part = self.bytes_into_page(host.offset) | self.bytes_into_page(end) != 0 && !self.rounds_up();
         self.last_number = self.last_number.wrapping_add(1).max(1);
-        let slot = &mut self.requests[id as usize];
-        self.free_request = slot.next;
-        let number = self.last_number;
-        let fresh = RequestSlot { remaining: 1, next: NONE, number, ..RequestSlot::default() };
-        *slot = RequestSlot { host, cursor, pages, in_part, ..fresh };
-        self.payloads[id as usize] = Some(payload);
+        let fresh = RequestSlot { remaining: 1, number: self.last_number, ..RequestSlot::default() };
+        self.requests.take(RequestSlot { host, cursor, pages, in_part, ..fresh });
+        self.payloads[id.index()] = Some(payload);
         self.under_way += 1;
         self.last_active = now;
         placement.arrived(id, self);

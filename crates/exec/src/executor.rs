@@ -10,14 +10,13 @@ use stripewise_core::dispatch::{Earliest, MemberSet, Piq, Queues, SyncFifo};
 use stripewise_core::driver::Acknowledgement;
 use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::OperationId;
 use stripewise_core::placement::PartialWrites;
 use stripewise_core::plan::{Attachment, Slot};
 use stripewise_core::read::Reads;
-use stripewise_core::request::RequestSlot;
 use stripewise_core::row_locks::RowLocks;
 use stripewise_core::scheme::{Members, Scheme};
 use stripewise_core::times::CellTimes;
@@ -25,6 +24,7 @@ use stripewise_core::times::CellTimes;
 use crate::internal::Internal;
 use crate::metadata_walk::MetadataScrub;
 use crate::plans::Plans;
+use crate::requests::Requests;
 use crate::slow::Slow;
 
 /// Executes plans.
@@ -46,17 +46,15 @@ pub struct Executor<M: Memory> {
     /// The time of the last event.
     pub now: Nanos,
     /// The host requests, and after them the slot of the controller's own.
-    pub requests: Vec<RequestSlot>,
+    pub requests: Requests,
     /// The payload of each request that is in progress.
     pub payloads: Vec<Option<M::Host>>,
-    /// The first free slot of `requests`, or [`NONE`].
-    pub free_request: u32,
     /// The number of the last request.
     pub last_number: u32,
     /// Requests not yet wholly split into plans, in order of arrival; under PIQ only flushes that continue.
-    pub pending: VecDeque<u32>,
+    pub pending: VecDeque<RequestId>,
     /// Requests that wait for a page, in order of arrival: others may pass them.
-    pub set_aside: VecDeque<u32>,
+    pub set_aside: VecDeque<RequestId>,
     /// The waiting requests under Sync-FIFO.
     pub sync_fifo: Option<SyncFifo>,
     /// The waiting requests under PIQ.
@@ -64,13 +62,13 @@ pub struct Executor<M: Memory> {
     /// The waiting requests, by member; only where some may wait for room or for others.
     pub earliest: Option<Earliest>,
     /// The request that is being split, or [`NONE`].
-    pub splitting: u32,
+    pub splitting: RequestId,
     /// Number of operations queued and in flight at a member at which no new plan is issued to the member.
     pub queue_limit: u32,
     /// Members that were above the limit and are below it now.
     pub freed: MemberSet,
     /// Requests that end in controller memory, in order of acknowledgement, each with the breakdown of its time.
-    pub buffered: VecDeque<(u32, Acknowledgement)>,
+    pub buffered: VecDeque<(RequestId, Acknowledgement)>,
     /// The plans of hosts, and after them those that the placement owns.
     pub plans: Plans,
     /// The first free slot of `plans`.
@@ -167,7 +165,7 @@ impl<M: Memory> Executor<M> {
     /// The place in `covers` of a data column of `plan`.
     #[inline]
     pub fn cover_of(&self, plan: PlanId, column: u32) -> usize {
-        plan.number() as usize * self.geometry.data as usize + column as usize
+        plan.index() * self.geometry.data as usize + column as usize
     }
 
     /// Whether a plan is free.
@@ -190,7 +188,7 @@ impl<M: Memory> Executor<M> {
 
     /// The slot of the controller's own request, after those of hosts.
     #[inline]
-    pub fn internal_id(&self) -> u32 {
-        self.scheme.queues.requests
+    pub fn internal_id(&self) -> RequestId {
+        self.requests.own()
     }
 }

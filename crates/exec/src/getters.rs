@@ -16,7 +16,7 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub fn earliest_pending(&self, member: u16) -> Option<Nanos> {
         let id = self.earliest.as_ref()?.of(member, self.splitting)?;
-        Some(self.requests[id as usize].host.arrival)
+        Some(self.requests[id].host.arrival)
     }
 
     /// Marks `member` as absent: the array is assembled without it.

@@ -7,12 +7,12 @@ use stripewise_core::coordination::Coordination;
 use stripewise_core::dispatch::{Discipline, Earliest, MemberSet, Piq, Queues, SyncFifo};
 use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Attachment, Slot};
 use stripewise_core::read::Reads;
-use stripewise_core::request::{RequestSlot, SECTOR_BYTES};
+use stripewise_core::request::SECTOR_BYTES;
 use stripewise_core::row_locks::RowLocks;
 use stripewise_core::scheme::{Members, Scheme};
 use stripewise_core::times::CellTimes;
@@ -21,6 +21,7 @@ use crate::Executor;
 use crate::internal::Internal;
 use crate::metadata_scrub::MetadataScrub;
 use crate::plans::Plans;
+use crate::requests::Requests;
 use crate::slow::Slow;
 
 /// What a placement needs of the executor's arenas.
@@ -68,11 +69,8 @@ impl<M: Memory> Executor<M> {
             whole_page: u64::MAX >> (64 - sectors),
             memory,
             now: 0,
-            requests: (0..=requests)
-                .map(|index| RequestSlot { next: link_to(index + 1, requests), ..RequestSlot::default() })
-                .collect(),
+            requests: Requests::new(requests),
             payloads: (0..=requests).map(|_| None).collect(),
-            free_request: 0,
             last_number: 0,
             pending: VecDeque::with_capacity(requests as usize),
             set_aside: VecDeque::new(),
@@ -81,14 +79,14 @@ impl<M: Memory> Executor<M> {
             piq: (dispatch.policy == Discipline::Piq)
                 .then(|| Piq::new(dispatch.overtake, dispatch.sync, requests)),
             earliest: (dispatch.asks_targets()).then(|| Earliest::new(requests, members.count)),
-            splitting: NONE,
+            splitting: RequestId::NONE,
             queue_limit: dispatch.queue.unwrap_or(u32::MAX),
             freed: MemberSet::default(),
             buffered: VecDeque::with_capacity(requests as usize),
             plans: Plans::new(plans, own_plans),
             free_plan: PlanId::new(0),
             attachments: (0..attachments)
-                .map(|index| Attachment { request: NONE, next: link_to(index + 1, attachments) })
+                .map(|index| Attachment { request: RequestId::NONE, next: link_to(index + 1, attachments) })
                 .collect(),
             free_attachment: all_plans,
             slots: vec![Slot::default(); all_plans as usize * stride as usize],

@@ -7,7 +7,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Superblock;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::PlanView;
@@ -29,13 +29,13 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Request `id` was accepted.
-    fn arrived(&mut self, _id: u32, _exec: &mut Executor<M>) {}
+    fn arrived(&mut self, _id: RequestId, _exec: &mut Executor<M>) {}
 
     /// Request `id` is over.
-    fn ended(&mut self, _id: u32, _failed: bool, _exec: &mut Executor<M>) {}
+    fn ended(&mut self, _id: RequestId, _failed: bool, _exec: &mut Executor<M>) {}
 
     /// Builds plans for the rest of request `id`, as far as possible.
-    fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split;
+    fn split<D: Driver<M>>(&mut self, id: RequestId, exec: &mut Executor<M>, driver: &mut D) -> Split;
 
     /// Whether a page has become free for which requests wait since the last call.
     fn has_freed_pages(&mut self) -> bool {
@@ -53,7 +53,7 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Latency of the controller memory in which request `id` ends.
-    fn latency_of(&self, _id: u32, _exec: &Executor<M>) -> Nanos {
+    fn latency_of(&self, _id: RequestId, _exec: &Executor<M>) -> Nanos {
         0
     }
 
@@ -63,7 +63,7 @@ pub trait Placement<M: Memory>: Sized {
     }
 
     /// Whether request `id` waits for columns `mask` of the plan's row.
-    fn concerns(&self, _id: u32, _plan: PlanId, _mask: u64, _exec: &Executor<M>) -> bool {
+    fn concerns(&self, _id: RequestId, _plan: PlanId, _mask: u64, _exec: &Executor<M>) -> bool {
         true
     }
 
@@ -107,7 +107,7 @@ pub trait Placement<M: Memory>: Sized {
     fn written(&mut self, _plan: PlanId, _exec: &mut Executor<M>) {}
 
     /// Copies the content that the read `plan` has for request `id` into the host's payload.
-    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>);
+    fn store(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<M>);
 
     /// The outcome of operation `id`, after what it read was verified.
     fn verified(&mut self, _id: u32, outcome: Outcome, _exec: &mut Executor<M>) -> Outcome {

@@ -37,14 +37,14 @@ impl Index<PlanId> for Plans {
 
     #[inline]
     fn index(&self, id: PlanId) -> &Plan {
-        &self.0[id.number() as usize]
+        &self.0[id.index()]
     }
 }
 
 impl IndexMut<PlanId> for Plans {
     #[inline]
     fn index_mut(&mut self, id: PlanId) -> &mut Plan {
-        &mut self.0[id.number() as usize]
+        &mut self.0[id.index()]
     }
 }
 
@@ -71,13 +71,13 @@ impl<J> Index<PlanId> for Jobs<J> {
 
     #[inline]
     fn index(&self, plan: PlanId) -> &J {
-        &self.0[plan.number() as usize]
+        &self.0[plan.index()]
     }
 }
 
 impl<J> IndexMut<PlanId> for Jobs<J> {
     #[inline]
     fn index_mut(&mut self, plan: PlanId) -> &mut J {
-        &mut self.0[plan.number() as usize]
+        &mut self.0[plan.index()]
     }
 }

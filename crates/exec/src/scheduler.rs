@@ -4,6 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::dispatch::{BatchKind, Discipline, MemberSet, Piq};
 use stripewise_core::driver::Driver;
+use stripewise_core::ids::RequestId;
 use stripewise_core::memory::Memory;
 use stripewise_core::request::{RequestKind, RequestSlot};
 
@@ -14,13 +15,13 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub fn take_request<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         placement: &mut P,
         driver: &mut D,
     ) {
         match self.scheme.dispatch.policy {
             Discipline::AsyncFifo => {
-                let is_read = self.requests[id as usize].host.kind == RequestKind::Read;
+                let is_read = self.requests[id].host.kind == RequestKind::Read;
                 let may_go = self.pending.is_empty() || is_read && self.reads_pass(placement);
                 let split =
                     if may_go { self.split_in_turn(id, placement, driver) } else { Split::WantsPlans };
@@ -46,7 +47,12 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Like [`Self::take_request`], under PIQ: a request that arrives when none waits is a round of its own.
-    fn take_batched<P: Placement<M>, D: Driver<M>>(&mut self, id: u32, placement: &mut P, driver: &mut D) {
+    fn take_batched<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: RequestId,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
         let may_go = self.piq.as_ref().is_some_and(|piq| {
             let is_alone = !piq.is_sync || self.under_way == 1;
             piq.waiting() == 0 && is_alone
@@ -55,15 +61,15 @@ impl<M: Memory> Executor<M> {
             return self.split_done(id, placement, driver);
         }
         let targets = self.waits(id, placement);
-        let kind = match self.requests[id as usize].host.kind {
+        let kind = match self.requests[id].host.kind {
             RequestKind::Read => BatchKind::Read,
             RequestKind::Write | RequestKind::Trim => BatchKind::Write,
             RequestKind::Flush => BatchKind::Flush,
         };
-        let mut pages = self.requests[id as usize].pages;
+        let mut pages = self.requests[id].pages;
         if self.has_bug(Bug::BatchReorders) {
             // As if each request wrote a page that no other request writes.
-            pages = (id.into(), id.into());
+            pages = (id.number().into(), id.number().into());
         }
         if let Some(piq) = &mut self.piq {
             piq.push(id, kind, pages, targets);
@@ -107,7 +113,7 @@ impl<M: Memory> Executor<M> {
     #[inline]
     fn split_in_turn<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         placement: &mut P,
         driver: &mut D,
     ) -> Split {
@@ -118,10 +124,10 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Whether request `id` changes a page that a request which was set aside means.
-    fn meets_set_aside(&self, id: u32) -> bool {
-        let RequestSlot { host, pages: (first, last), .. } = self.requests[id as usize];
-        let meets = |&other: &u32| {
-            let (other_first, other_last) = self.requests[other as usize].pages;
+    fn meets_set_aside(&self, id: RequestId) -> bool {
+        let RequestSlot { host, pages: (first, last), .. } = self.requests[id];
+        let meets = |&other: &RequestId| {
+            let (other_first, other_last) = self.requests[other].pages;
             first <= other_last && other_first <= last
         };
         matches!(host.kind, RequestKind::Write | RequestKind::Trim)
@@ -142,7 +148,7 @@ impl<M: Memory> Executor<M> {
 
     /// Whether reads pass the requests that wait: the first of these is a write that waits for room in a write cache.
     fn reads_pass<P: Placement<M>>(&self, placement: &P) -> bool {
-        let is_write = |&id: &u32| self.requests[id as usize].host.kind == RequestKind::Write;
+        let is_write = |&id: &RequestId| self.requests[id].host.kind == RequestKind::Write;
         self.scheme.cache.reads_pass
             && self.scheme.dispatch.policy == Discipline::AsyncFifo
             && placement.takes_writes_to_memory()
@@ -160,7 +166,7 @@ impl<M: Memory> Executor<M> {
         if !self.reads_pass(placement) {
             return false;
         }
-        let is_read = |&id: &u32| self.requests[id as usize].host.kind == RequestKind::Read;
+        let is_read = |&id: &RequestId| self.requests[id].host.kind == RequestKind::Read;
         let Some(at) = self.pending.iter().position(is_read) else { return false };
         let Some(id) = self.pending.remove(at) else { return false };
         if placement.split(id, self, driver) != Split::Done {
@@ -230,7 +236,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Records that request `id` waits to be issued. Returns its target members, where they are tracked.
-    fn waits<P: Placement<M>>(&mut self, id: u32, placement: &mut P) -> MemberSet {
+    fn waits<P: Placement<M>>(&mut self, id: RequestId, placement: &mut P) -> MemberSet {
         if self.earliest.is_none() {
             return MemberSet::default();
         }
@@ -242,7 +248,7 @@ impl<M: Memory> Executor<M> {
     }
 
     #[inline]
-    fn waits_no_longer(&mut self, id: u32) {
+    fn waits_no_longer(&mut self, id: RequestId) {
         if let Some(earliest) = &mut self.earliest {
             earliest.remove(id);
         }
@@ -267,9 +273,9 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The members that the rest of request `id` needs, over all of its rows. Content that goes to memory needs none.
-    fn targets_of<P: Placement<M>>(&self, id: u32, placement: &P) -> MemberSet {
+    fn targets_of<P: Placement<M>>(&self, id: RequestId, placement: &P) -> MemberSet {
         let mut targets = MemberSet::default();
-        let request = &self.requests[id as usize];
+        let request = &self.requests[id];
         let kind = request.host.kind;
         if kind == RequestKind::Flush || kind == RequestKind::Write && placement.takes_writes_to_memory() {
             return targets;

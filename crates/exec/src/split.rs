@@ -2,7 +2,7 @@
 
 use stripewise_core::driver::{Acknowledgement, Driver};
 use stripewise_core::geometry::RowPiece;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Attachment, NEVER, Path, Purpose, Step};
@@ -26,7 +26,7 @@ impl<M: Memory> Executor<M> {
 
     /// Lets request `id` wait for `plan`: with the plan's own attachment if it is the first, else with one of those for merged
     /// requests, of which one must be free.
-    pub fn attach(&mut self, plan: PlanId, id: u32) {
+    pub fn attach(&mut self, plan: PlanId, id: RequestId) {
         let first = self.plans[plan].first_request;
         let mut node = plan.number();
         if first != NONE {
@@ -34,7 +34,7 @@ impl<M: Memory> Executor<M> {
             self.free_attachment = self.attachments[node as usize].next;
         }
         self.attachments[node as usize] = Attachment { request: id, next: first };
-        let request = &mut self.requests[id as usize];
+        let request = &mut self.requests[id];
         request.remaining += 1;
         let slot = &mut self.plans[plan];
         slot.first_request = node;
@@ -58,7 +58,7 @@ impl<M: Memory> Executor<M> {
 
     /// Lets the flush `id` wait for every plan for which `is_meant` returns true. Returns false if attachments are lacking;
     /// then the flush waits for no plan more than before.
-    pub fn wait_for_all(&mut self, id: u32, is_meant: impl Fn(&Self, PlanId) -> bool) -> bool {
+    pub fn wait_for_all(&mut self, id: RequestId, is_meant: impl Fn(&Self, PlanId) -> bool) -> bool {
         let plans = self.plans.ids();
         let is_new = |array: &Self, plan: PlanId| is_meant(array, plan) && !array.is_attached(plan, id);
         let is_shared = |&plan: &PlanId| self.plans[plan].first_request != NONE && is_new(self, plan);
@@ -74,7 +74,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Whether request `id` waits for `plan`.
-    pub fn is_attached(&self, plan: PlanId, id: u32) -> bool {
+    pub fn is_attached(&self, plan: PlanId, id: RequestId) -> bool {
         let mut node = self.plans[plan].first_request;
         while node != NONE && self.attachments[node as usize].request != id {
             node = self.attachments[node as usize].next;
@@ -83,8 +83,8 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The sectors of the array's `page` that request `id` covers.
-    pub fn sectors_of_page(&self, id: u32, page: u64) -> u64 {
-        let RequestSlot { host, pages: (first, last), .. } = &self.requests[id as usize];
+    pub fn sectors_of_page(&self, id: RequestId, page: u64) -> u64 {
+        let RequestSlot { host, pages: (first, last), .. } = &self.requests[id];
         let sector = u64::from(stripewise_core::request::SECTOR_BYTES);
         let mut sectors = self.whole_page;
         if page == *first {
@@ -100,8 +100,13 @@ impl<M: Memory> Executor<M> {
 
 impl<M: Memory> Executor<M> {
     /// The request is wholly split: it ends with its last plan, or now if it needs none.
-    pub fn split_done<P: Placement<M>, D: Driver<M>>(&mut self, id: u32, placement: &mut P, driver: &mut D) {
-        let slot = &mut self.requests[id as usize];
+    pub fn split_done<P: Placement<M>, D: Driver<M>>(
+        &mut self,
+        id: RequestId,
+        placement: &mut P,
+        driver: &mut D,
+    ) {
+        let slot = &mut self.requests[id];
         slot.remaining -= 1;
         if slot.remaining > 0 {
             return;
@@ -118,7 +123,7 @@ impl<M: Memory> Executor<M> {
     /// Completes request `id` in controller memory, after the memory's latency.
     pub(crate) fn acknowledge_from_memory<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         mut acknowledgement: Acknowledgement,
         placement: &mut P,
         driver: &mut D,
@@ -138,14 +143,14 @@ impl<M: Memory> Executor<M> {
     /// Flushes every member for request `id`; returns false if no plan is free.
     pub fn flush_members<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         placement: &mut P,
         driver: &mut D,
     ) -> bool {
         if !self.has_free_plan() {
             return false;
         }
-        self.requests[id as usize].flushed = true;
+        self.requests[id].flushed = true;
         let plan = self.take_plan(0, Purpose::Flush);
         self.attach(plan, id);
         self.begin(plan, placement, driver);
@@ -153,8 +158,8 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Whether a flush that has drained controller memory must flush the members.
-    pub fn wants_members_flushed<P: Placement<M>>(&self, id: u32, placement: &P) -> bool {
-        let slot = &self.requests[id as usize];
+    pub fn wants_members_flushed<P: Placement<M>>(&self, id: RequestId, placement: &P) -> bool {
+        let slot = &self.requests[id];
         slot.remaining == 1 && !slot.flushed && placement.flushes_members(self)
     }
 

@@ -236,7 +236,7 @@ impl Host<NoMemory> for Watched<'_> {
     }
 
     fn planned(&mut self, plan: &PlanView<'_>) {
-        let id = plan.id.number() as usize;
+        let id = plan.id.index();
         if self.plans.len() <= id {
             self.plans.resize(id + 1, Vec::new());
         }
@@ -331,7 +331,7 @@ fn attribute(simulation: &mut Recorded<'_>) {
     let fresh = std::mem::take(&mut simulation.world.flash.media_mut().fresh);
     for &id in &fresh {
         let plan = simulation.array.plan_of(id);
-        let nth = plan.number() as usize;
+        let nth = plan.index();
         let host = &mut simulation.world.host;
         if host.plans.len() <= nth {
             host.plans.resize(nth + 1, Vec::new());

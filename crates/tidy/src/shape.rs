@@ -17,7 +17,7 @@ const LIMITS: [Limit; 3] = [
         file: "crates/exec/src/executor.rs",
         head: "pub struct Executor<M: Memory> {",
         member: "    pub ",
-        most: 53,
+        most: 52,
     },
     Limit {
         file: "crates/exec/src/placement.rs",

@@ -287,7 +287,7 @@ impl<M: Memory> Array<M> {
         let attachment = |node: u32| (node != NONE).then(|| self.exec.attachments[node as usize]);
         let first = attachment(self.exec.plans[plan].first_request);
         let all = std::iter::successors(first, move |one| attachment(one.next));
-        all.map(|attachment| self.exec.requests[attachment.request as usize].host.tag)
+        all.map(|attachment| self.exec.requests[attachment.request].host.tag)
     }
 
     /// The parity computation of `plan` ended at time `now`.

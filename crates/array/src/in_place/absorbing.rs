@@ -7,7 +7,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::{Put, Writer};
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Plan;
 use stripewise_exec::Executor;
@@ -59,7 +59,7 @@ impl InPlace {
         self.unreserve(plan, exec);
         let first = exec.plans[plan].first_request;
         let writer = if first == NONE {
-            Writer { id: NONE, arrival: exec.now, is_sequential: false }
+            Writer { id: RequestId::NONE, arrival: exec.now, is_sequential: false }
         } else {
             self.writer(exec.attachments[first as usize].request, exec)
         };

@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::Put;
 use stripewise_core::geometry::COLUMNS_MAX;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::request::SECTOR_BYTES;
@@ -23,7 +23,7 @@ impl InPlace {
         &mut self,
         plan: PlanId,
         column: u32,
-        id: u32,
+        id: RequestId,
         sectors: u64,
         is_merge: bool,
         exec: &mut Executor<M>,
@@ -37,7 +37,7 @@ impl InPlace {
     }
 
     /// Copies the content that the read `plan` has for request `id` into the host's payload.
-    pub(crate) fn store_row<M: Memory>(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
+    pub(crate) fn store_row<M: Memory>(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<M>) {
         if !M::CARRIES_DATA {
             return;
         }

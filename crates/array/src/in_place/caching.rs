@@ -5,7 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::cache::store::Stage;
 use stripewise_core::cache::{Cache, Put, Writer};
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::Plan;
 use stripewise_core::request::RequestKind;
@@ -40,13 +40,19 @@ impl InPlace {
     }
 
     /// Request `id` in the form that the cache uses.
-    pub(crate) fn writer<M: Memory>(&self, id: u32, exec: &Executor<M>) -> Writer {
-        let request = &exec.requests[id as usize];
+    pub(crate) fn writer<M: Memory>(&self, id: RequestId, exec: &Executor<M>) -> Writer {
+        let request = &exec.requests[id];
         Writer { id, arrival: request.host.arrival, is_sequential: request.is_sequential }
     }
 
     /// Writes columns `mask` of `row` for request `id` into the cache, which must have room.
-    pub(crate) fn write_cached<M: Memory>(&mut self, id: u32, row: u64, mask: u64, exec: &mut Executor<M>) {
+    pub(crate) fn write_cached<M: Memory>(
+        &mut self,
+        id: RequestId,
+        row: u64,
+        mask: u64,
+        exec: &mut Executor<M>,
+    ) {
         let writer = self.writer(id, exec);
         let loses = exec.has_bug(Bug::CacheLosesSectors);
         for column in columns(mask) {
@@ -90,7 +96,7 @@ impl InPlace {
     #[inline]
     pub(crate) fn read_cached<M: Memory>(
         &mut self,
-        id: u32,
+        id: RequestId,
         row: u64,
         mask: u64,
         exec: &mut Executor<M>,
@@ -164,11 +170,11 @@ impl InPlace {
     /// continues later.
     pub(crate) fn cache_flush_for<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        let is_done = exec.requests[id as usize].emptied || exec.has_bug(Bug::CacheNotDrained);
+        let is_done = exec.requests[id].emptied || exec.has_bug(Bug::CacheNotDrained);
         // Content that leaves a persistent cache for volatile member caches must have left before the members are flushed.
         let members = exec.members.volatile_cache && !exec.has_bug(Bug::PersistentCacheNotDrained);
         let is_meant = |cache: &&mut Cache| !is_done && (cache.is_volatile || members);
@@ -182,7 +188,7 @@ impl InPlace {
         if has_more || waits && !exec.wait_for_all(id, |exec, plan| self.is_destage(plan, exec)) {
             return false;
         }
-        exec.requests[id as usize].emptied = true;
+        exec.requests[id].emptied = true;
         true
     }
 
@@ -209,8 +215,8 @@ impl InPlace {
 
     /// The sectors of a column's page that request `id` covers.
     #[inline]
-    fn sectors_of_column<M: Memory>(&self, id: u32, row: u64, column: u32, exec: &Executor<M>) -> u64 {
-        if exec.requests[id as usize].in_part {
+    fn sectors_of_column<M: Memory>(&self, id: RequestId, row: u64, column: u32, exec: &Executor<M>) -> u64 {
+        if exec.requests[id].in_part {
             exec.sectors_of_page(id, self.array_page(row, column, exec))
         } else {
             exec.whole_page

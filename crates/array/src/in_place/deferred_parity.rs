@@ -9,7 +9,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -27,7 +27,7 @@ impl InPlace {
     /// ring wraps round to.
     pub(crate) fn enter_window<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         row: u64,
         mask: u64,
         exec: &mut Executor<M>,
@@ -56,9 +56,9 @@ impl InPlace {
     }
 
     /// The request that waits for the parity updates that it makes due.
-    fn waiter<M: Memory>(&self, id: u32, exec: &Executor<M>) -> u32 {
+    fn waiter<M: Memory>(&self, id: RequestId, exec: &Executor<M>) -> RequestId {
         let waits = exec.scheme.parity.acknowledge == Acknowledge::AfterParity;
-        if waits && !exec.has_bug(Bug::AcknowledgeBeforeParity) { id } else { NONE }
+        if waits && !exec.has_bug(Bug::AcknowledgeBeforeParity) { id } else { RequestId::NONE }
     }
 
     /// Updates the deferred parity of `row` once earlier plans have released the row lock; request `id` waits for it. There
@@ -66,13 +66,13 @@ impl InPlace {
     fn update_parity<M: Memory, D: Driver<M>>(
         &mut self,
         row: u64,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
         self.window.leave(row);
         let plan = exec.take_plan(row, Purpose::Parity);
-        if id != NONE {
+        if !id.is_none() {
             exec.attach(plan, id);
         }
         exec.acquire(plan, self.update_lock(Purpose::Parity, exec), self, driver);
@@ -89,7 +89,7 @@ impl InPlace {
             return false;
         }
         match self.window.oldest() {
-            Some(row) => self.update_parity(row, NONE, exec, driver),
+            Some(row) => self.update_parity(row, RequestId::NONE, exec, driver),
             None => self.window.flushes_deferred = false,
         }
         true
@@ -99,13 +99,13 @@ impl InPlace {
     /// of a member. Returns false if a plan or an attachment is lacking; the flush continues later.
     pub(crate) fn flush_deferred_for<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
         // Content in the journal, together with the content that parity covers, is durable without new parity.
         let is_durable = self.journal.is_some();
-        if exec.requests[id as usize].deferred_flushed || is_durable || exec.has_bug(Bug::LateParityKept) {
+        if exec.requests[id].deferred_flushed || is_durable || exec.has_bug(Bug::LateParityKept) {
             return true;
         }
         while let Some(row) = self.window.oldest() {
@@ -118,7 +118,7 @@ impl InPlace {
         if may_owe && !exec.wait_for_all(id, |exec, plan| self.owes_parity(plan, exec)) {
             return false;
         }
-        exec.requests[id as usize].deferred_flushed = true;
+        exec.requests[id].deferred_flushed = true;
         true
     }
 
@@ -331,7 +331,7 @@ impl InPlace {
         let record = self.window.record(row);
         let is_due = record != 0 && record <= middle && exec.has_free_plan();
         if is_due {
-            self.update_parity(row, NONE, exec, driver);
+            self.update_parity(row, RequestId::NONE, exec, driver);
         }
         is_due
     }

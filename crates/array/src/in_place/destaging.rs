@@ -5,7 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::store::Stage;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -31,7 +31,7 @@ impl InPlace {
         }
         let Some(cache) = &mut self.cache else { return false };
         if cache.next_out().is_some() {
-            return self.destage_next(NONE, exec, driver);
+            return self.destage_next(RequestId::NONE, exec, driver);
         }
         match cache.depart(exec.now) {
             Ok(is_any) => {
@@ -52,7 +52,7 @@ impl InPlace {
     /// available: a quarter of the plans is left to hosts.
     pub(crate) fn destage_next<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
@@ -64,7 +64,7 @@ impl InPlace {
         self.destaging_plans += 1;
         let purpose = if out.is_covered { Purpose::Destage } else { Purpose::Write };
         let plan = exec.take_plan(out.row, purpose);
-        if id != NONE {
+        if !id.is_none() {
             exec.attach(plan, id);
         }
         let (mut wanted, mut partial) = (0u64, 0u64);
@@ -99,7 +99,7 @@ impl InPlace {
         }
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         if self.window.is_open() {
-            self.enter_window(NONE, out.row, wanted, exec, driver);
+            self.enter_window(RequestId::NONE, out.row, wanted, exec, driver);
             self.window.flushes_deferred |= self.cache.as_ref().is_some_and(|cache| cache.draining);
         }
         true

@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::placement::Persistence;
 use stripewise_core::plan::Purpose;
@@ -17,14 +17,14 @@ impl InPlace {
     /// [`Self::split`] row by row: a row that was never encoded is in controller memory, or is not stored.
     pub(crate) fn split_encoding<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         kind: RequestKind,
         is_bounded: bool,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Split {
         loop {
-            let mut cursor = exec.requests[id as usize].cursor;
+            let mut cursor = exec.requests[id].cursor;
             let Some(piece) = cursor.next(&exec.geometry) else { return Split::Done };
             let (row, mask) = (piece.row, stripewise_exec::split::mask_of(&piece));
             let Some(encode) = &self.encode else { return Split::Done };
@@ -37,7 +37,7 @@ impl InPlace {
                 if is_bounded && !exec.has_room_for(kind, row, mask) {
                     return Split::WantsRoom;
                 }
-                exec.requests[id as usize].cursor = cursor;
+                exec.requests[id].cursor = cursor;
                 match kind {
                     RequestKind::Read => self.read_row(id, row, mask, lock, exec, driver),
                     RequestKind::Write => self.write_row(id, row, mask, exec, driver),
@@ -58,7 +58,7 @@ impl InPlace {
                     continue;
                 }
             }
-            exec.requests[id as usize].cursor = cursor;
+            exec.requests[id].cursor = cursor;
             match kind {
                 RequestKind::Read => self.read_unencoded(id, row, mask, exec),
                 RequestKind::Write => self.write_unencoded(id, row, mask, exec, driver),
@@ -69,7 +69,7 @@ impl InPlace {
     }
 
     /// Serves columns `mask` of a row that was never encoded: buffered content, and zeros for the rest.
-    fn read_unencoded<M: Memory>(&mut self, id: u32, row: u64, mask: u64, exec: &mut Executor<M>) {
+    fn read_unencoded<M: Memory>(&mut self, id: RequestId, row: u64, mask: u64, exec: &mut Executor<M>) {
         if !M::CARRIES_DATA {
             return;
         }
@@ -94,7 +94,7 @@ impl InPlace {
     /// row.
     fn write_unencoded<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         row: u64,
         mask: u64,
         exec: &mut Executor<M>,
@@ -179,9 +179,9 @@ impl InPlace {
 
     /// A flush drains controller memory that does not survive a loss of power: it waits for the rows that are written out now
     /// and for those in flight. Returns false if a plan or an attachment is lacking; the flush continues later.
-    pub(crate) fn encode_flush_for<M: Memory>(&mut self, id: u32, exec: &mut Executor<M>) -> bool {
+    pub(crate) fn encode_flush_for<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) -> bool {
         let is_volatile = exec.scheme.placement.buffer_persistence == Persistence::Volatile;
-        if self.encode.is_none() || !is_volatile || exec.requests[id as usize].drained {
+        if self.encode.is_none() || !is_volatile || exec.requests[id].drained {
             return true;
         }
         if exec.has_bug(Bug::FlushDropped) {
@@ -205,7 +205,7 @@ impl InPlace {
         if !exec.wait_for_all(id, is_first_write) {
             return false;
         }
-        exec.requests[id as usize].drained = true;
+        exec.requests[id].drained = true;
         true
     }
 

@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Purpose;
 use stripewise_core::request::RequestKind;
@@ -17,14 +17,14 @@ impl InPlace {
     /// [`Self::split`] page by page: each page may lie in a row of its own, in controller memory, or nowhere.
     pub(crate) fn split_gathering<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        let kind = exec.requests[id as usize].host.kind;
+        let kind = exec.requests[id].host.kind;
         let overlooks = exec.has_bug(Bug::FreshRowRead);
-        while let Some(page) = exec.requests[id as usize].cursor.first_page() {
-            let end = exec.requests[id as usize].cursor.end_page();
+        while let Some(page) = exec.requests[id].cursor.first_page() {
+            let end = exec.requests[id].cursor.end_page();
             let Some(gather) = &mut self.gather else { return true };
             let run = run_of_row(gather, page, end);
             // A page without a row takes a page of memory, as if in a row of its own.
@@ -35,7 +35,7 @@ impl InPlace {
             let Some(gather) = &self.gather else { return true };
             if let Some((row, mask, pages)) = run {
                 let lock = if gather.is_fresh(row) && !overlooks { RowLock::Shared } else { RowLock::None };
-                exec.requests[id as usize].cursor = exec.requests[id as usize].cursor.skip(pages);
+                exec.requests[id].cursor = exec.requests[id].cursor.skip(pages);
                 match kind {
                     RequestKind::Read => self.read_row(id, row, mask, lock, exec, driver),
                     RequestKind::Write => self.write_row(id, row, mask, exec, driver),
@@ -44,7 +44,7 @@ impl InPlace {
                 }
                 continue;
             }
-            exec.requests[id as usize].cursor = exec.requests[id as usize].cursor.skip(1);
+            exec.requests[id].cursor = exec.requests[id].cursor.skip(1);
             match kind {
                 RequestKind::Read => self.read_from_memory(id, page, exec),
                 RequestKind::Write => self.first_write(id, page, exec, driver),
@@ -56,7 +56,7 @@ impl InPlace {
     }
 
     /// Serves a page that waits in controller memory, or zeros if it was never written.
-    fn read_from_memory<M: Memory>(&mut self, id: u32, page: u64, exec: &mut Executor<M>) {
+    fn read_from_memory<M: Memory>(&mut self, id: RequestId, page: u64, exec: &mut Executor<M>) {
         if !M::CARRIES_DATA {
             return;
         }
@@ -74,7 +74,7 @@ impl InPlace {
     /// Accepts the first write of a page: into a hole of a short row, or into the buffered pages.
     fn first_write<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         page: u64,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -157,11 +157,11 @@ impl InPlace {
 
     /// A flush drains controller memory that does not survive a loss of power: it waits for the pages that are written out now
     /// and for the rows in flight. Returns false if a plan or an attachment is lacking; the flush continues later.
-    pub(crate) fn gather_flush_for<M: Memory>(&mut self, id: u32, exec: &mut Executor<M>) -> bool {
+    pub(crate) fn gather_flush_for<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) -> bool {
         let is_volatile =
             exec.scheme.placement.buffer_persistence == stripewise_core::placement::Persistence::Volatile;
         let Some(gather) = &self.gather else { return true };
-        if !is_volatile || exec.requests[id as usize].drained || exec.has_bug(Bug::FlushDropped) {
+        if !is_volatile || exec.requests[id].drained || exec.has_bug(Bug::FlushDropped) {
             return true;
         }
         if !gather.waiting.is_empty() {
@@ -176,7 +176,7 @@ impl InPlace {
         if !exec.wait_for_all(id, is_fresh) {
             return false;
         }
-        exec.requests[id as usize].drained = true;
+        exec.requests[id].drained = true;
         true
     }
 

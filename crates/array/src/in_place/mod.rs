@@ -42,7 +42,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::cache::Cache;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Superblock;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::{Plan, PlanView, Purpose};
@@ -90,8 +90,8 @@ pub(crate) struct InPlace {
 
 impl<M: Memory> Placement<M> for InPlace {
     #[inline]
-    fn arrived(&mut self, id: u32, exec: &mut Executor<M>) {
-        let slot = &mut exec.requests[id as usize];
+    fn arrived(&mut self, id: RequestId, exec: &mut Executor<M>) {
+        let slot = &mut exec.requests[id];
         if let Some(cache) = self.cache.as_mut().filter(|_| slot.host.kind == RequestKind::Write) {
             slot.is_sequential = cache.is_sequential(slot.pages.0, slot.pages.1);
         }
@@ -102,9 +102,9 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn ended(&mut self, id: u32, failed: bool, exec: &mut Executor<M>) {
+    fn ended(&mut self, id: RequestId, failed: bool, exec: &mut Executor<M>) {
         let Some(zones) = &mut self.zones else { return };
-        let RequestSlot { host, pages, epoch, moves, .. } = exec.requests[id as usize];
+        let RequestSlot { host, pages, epoch, moves, .. } = exec.requests[id];
         if host.kind == RequestKind::Flush && !failed {
             zones.flushed(moves);
         }
@@ -112,7 +112,7 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split {
+    fn split<D: Driver<M>>(&mut self, id: RequestId, exec: &mut Executor<M>, driver: &mut D) -> Split {
         self.split(id, exec, driver)
     }
 
@@ -131,8 +131,8 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn latency_of(&self, id: u32, exec: &Executor<M>) -> Nanos {
-        let is_write = exec.requests[id as usize].host.kind == RequestKind::Write;
+    fn latency_of(&self, id: RequestId, exec: &Executor<M>) -> Nanos {
+        let is_write = exec.requests[id].host.kind == RequestKind::Write;
         let splits = is_write && self.cache.as_ref().is_some_and(Cache::splits);
         self.memory_latency + if splits { exec.scheme.cache.striping.0 } else { 0 }
     }
@@ -144,7 +144,7 @@ impl<M: Memory> Placement<M> for InPlace {
         has_to && !exec.has_bug(Bug::MembersNotFlushed)
     }
 
-    fn concerns(&self, id: u32, plan: PlanId, mask: u64, exec: &Executor<M>) -> bool {
+    fn concerns(&self, id: RequestId, plan: PlanId, mask: u64, exec: &Executor<M>) -> bool {
         let row = exec.plans[plan].row;
         columns(mask).any(|column| exec.means(id, self.array_page(row, column, exec)))
     }
@@ -214,7 +214,7 @@ impl<M: Memory> Placement<M> for InPlace {
     }
 
     #[inline]
-    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
+    fn store(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<M>) {
         self.store_row(plan, id, exec);
     }
 

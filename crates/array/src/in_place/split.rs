@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::PreParity;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -21,11 +21,11 @@ impl InPlace {
     #[inline]
     pub(crate) fn split<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Split {
-        let kind = exec.requests[id as usize].host.kind;
+        let kind = exec.requests[id].host.kind;
         let over = |is_done| if is_done { Split::Done } else { Split::WantsPlans };
         if self.resync.is_some() && !exec.has_bug(Bug::ResyncNotAwaited) {
             return Split::WantsPlans;
@@ -41,7 +41,7 @@ impl InPlace {
         }
         exec.splitting = id;
         let split = self.split_rows(id, kind, exec, driver);
-        exec.splitting = NONE;
+        exec.splitting = RequestId::NONE;
         split
     }
 
@@ -49,7 +49,7 @@ impl InPlace {
     #[inline]
     fn split_rows<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         kind: RequestKind,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -60,7 +60,7 @@ impl InPlace {
             return self.split_encoding(id, kind, is_bounded, exec, driver);
         }
         loop {
-            let mut cursor = exec.requests[id as usize].cursor;
+            let mut cursor = exec.requests[id].cursor;
             let Some(piece) = cursor.next(&exec.geometry) else { return Split::Done };
             let mask = mask_of(&piece);
             if !self.may_split(kind, piece.row, mask, exec) {
@@ -69,7 +69,7 @@ impl InPlace {
             if is_bounded && !exec.has_room_for(kind, piece.row, mask) {
                 return Split::WantsRoom;
             }
-            exec.requests[id as usize].cursor = cursor;
+            exec.requests[id].cursor = cursor;
             match kind {
                 RequestKind::Read => self.read_row(id, piece.row, mask, RowLock::None, exec, driver),
                 RequestKind::Write => self.write_row(id, piece.row, mask, exec, driver),
@@ -82,7 +82,7 @@ impl InPlace {
     /// Reads columns `mask` of `row` for request `id`.
     pub(crate) fn read_row<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         row: u64,
         mask: u64,
         lock: RowLock,
@@ -106,7 +106,7 @@ impl InPlace {
     /// Writes columns `mask` of `row` for request `id`: joins an update that waits for the row, or makes a new one.
     pub(crate) fn write_row<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         row: u64,
         mask: u64,
         exec: &mut Executor<M>,
@@ -172,7 +172,7 @@ impl InPlace {
     /// Merges a write into the last update that waits for `row`, if there is one.
     fn merge<M: Memory>(
         &mut self,
-        id: u32,
+        id: RequestId,
         row: u64,
         mask: u64,
         is_behind: bool,
@@ -204,7 +204,7 @@ impl InPlace {
     /// Trims columns `mask` of `row` for request `id`, as far as parity allows.
     pub(crate) fn trim_row<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         row: u64,
         mask: u64,
         exec: &mut Executor<M>,
@@ -226,7 +226,7 @@ impl InPlace {
     /// A flush first drains volatile controller memory, then flushes every member.
     fn split_flush<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
@@ -282,7 +282,13 @@ impl InPlace {
     }
 
     /// Adds columns `mask`, as far as request `id` covers them, to the writes of `plan`, bytes included.
-    pub(crate) fn cover<M: Memory>(&mut self, plan: PlanId, id: u32, mask: u64, exec: &mut Executor<M>) {
+    pub(crate) fn cover<M: Memory>(
+        &mut self,
+        plan: PlanId,
+        id: RequestId,
+        mask: u64,
+        exec: &mut Executor<M>,
+    ) {
         let row = exec.plans[plan].row;
         let partial = self.partial_columns(id, row, mask, exec);
         let before = exec.plans[plan].wanted;
@@ -313,8 +319,14 @@ impl InPlace {
 
     /// Those of columns `mask` of `row` that request `id` covers only in part.
     #[inline]
-    pub(crate) fn partial_columns<M: Memory>(&self, id: u32, row: u64, mask: u64, exec: &Executor<M>) -> u64 {
-        if !exec.requests[id as usize].in_part {
+    pub(crate) fn partial_columns<M: Memory>(
+        &self,
+        id: RequestId,
+        row: u64,
+        mask: u64,
+        exec: &Executor<M>,
+    ) -> u64 {
+        if !exec.requests[id].in_part {
             return 0;
         }
         columns(mask)

@@ -5,7 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Class;
 use stripewise_core::plan::{Plan, Purpose};
@@ -23,13 +23,13 @@ impl InPlace {
     /// Like [`Self::split`], run by run.
     pub(crate) fn split_zones<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         kind: RequestKind,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Split {
         loop {
-            let RequestSlot { mut extent, cursor, .. } = exec.requests[id as usize];
+            let RequestSlot { mut extent, cursor, .. } = exec.requests[id];
             let Some(piece) = extent.next(&exec.geometry) else {
                 if cursor.is_done() {
                     return Split::Done;
@@ -43,7 +43,7 @@ impl InPlace {
             if !self.may_split(kind, piece.row, mask, exec) {
                 return Split::WantsPlans;
             }
-            exec.requests[id as usize].extent = extent;
+            exec.requests[id].extent = extent;
             match kind {
                 RequestKind::Read => self.read_row(id, piece.row, mask, RowLock::None, exec, driver),
                 RequestKind::Write => self.write_row(id, piece.row, mask, exec, driver),
@@ -54,8 +54,8 @@ impl InPlace {
     }
 
     /// Translates the next run of request `id`. Returns false if another request moves its first page.
-    fn translate<M: Memory>(&mut self, id: u32, kind: RequestKind, exec: &mut Executor<M>) -> bool {
-        let (page, end) = exec.requests[id as usize].cursor.remaining();
+    fn translate<M: Memory>(&mut self, id: RequestId, kind: RequestKind, exec: &mut Executor<M>) -> bool {
+        let (page, end) = exec.requests[id].cursor.remaining();
         let is_own = id == exec.internal_id();
         let whole_end = self.whole_end(id, page, end, exec);
         let is_whole = kind == RequestKind::Write && whole_end > page;
@@ -91,7 +91,7 @@ impl InPlace {
             RequestKind::Read | RequestKind::Flush => zones.read_run(page, end),
             RequestKind::Trim => zones.change_run(page, end),
         };
-        let slot = &mut exec.requests[id as usize];
+        let slot = &mut exec.requests[id];
         slot.extent = RowCursor::new(first, count);
         slot.cursor = RowCursor::new(page + count, end - page - count);
         if exec.has_bug(Bug::MoveBeforeWritten) && is_whole {
@@ -102,8 +102,8 @@ impl InPlace {
 
     /// The end of the pages from `page` on that request `id` covers as a whole, at most `end`; `page` if it does not cover
     /// even the first as a whole.
-    fn whole_end<M: Memory>(&self, id: u32, page: u64, end: u64, exec: &Executor<M>) -> u64 {
-        let slot = &exec.requests[id as usize];
+    fn whole_end<M: Memory>(&self, id: RequestId, page: u64, end: u64, exec: &Executor<M>) -> u64 {
+        let slot = &exec.requests[id];
         if !slot.in_part {
             return end;
         }
@@ -128,7 +128,7 @@ impl InPlace {
         }
     }
 
-    fn mover_to(&self, page: u64) -> Option<u32> {
+    fn mover_to(&self, page: u64) -> Option<RequestId> {
         self.zones.as_ref()?.mover_to(page)
     }
 
@@ -136,7 +136,7 @@ impl InPlace {
     #[inline]
     pub(crate) fn cached_in_zones<M: Memory>(
         &mut self,
-        id: u32,
+        id: RequestId,
         row: u64,
         mask: u64,
         exec: &mut Executor<M>,
@@ -157,7 +157,7 @@ impl InPlace {
     pub(crate) fn moves_in_zones<M: Memory>(
         &mut self,
         plan: PlanId,
-        id: u32,
+        id: RequestId,
         mask: u64,
         exec: &mut Executor<M>,
     ) {
@@ -238,15 +238,14 @@ impl InPlace {
             kind,
         };
         let id = exec.internal_id();
-        exec.requests[id as usize] = RequestSlot {
+        exec.requests[id] = RequestSlot {
             host,
             cursor: RowCursor::new(first, count),
             pages: (first, first + count - 1),
             remaining: 1,
-            next: NONE,
             ..RequestSlot::default()
         };
-        exec.payloads[id as usize] = Some(payload);
+        exec.payloads[id.index()] = Some(payload);
         exec.under_way += 1;
         exec.internal = Internal::Splitting;
         self.split_internal(exec, driver);
@@ -254,7 +253,7 @@ impl InPlace {
 
     fn split_internal<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
         let id = exec.internal_id();
-        let kind = exec.requests[id as usize].host.kind;
+        let kind = exec.requests[id].host.kind;
         if self.split_zones(id, kind, exec, driver) != Split::Done {
             return false;
         }
@@ -270,15 +269,15 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let id = exec.internal_id() as usize;
+        let id = exec.internal_id();
         let RequestSlot { host, pages: (first, last), .. } = exec.requests[id];
-        let payload = exec.payloads[id].take();
+        let payload = exec.payloads[id.index()].take();
         let ignores = exec.has_bug(Bug::EvictionNotStopped);
         let Some(zones) = &mut self.zones else { return };
         let goes_on = host.kind == RequestKind::Read && !failed && (!zones.is_stopped() || ignores);
         if let Some(payload) = payload {
             if goes_on {
-                zones.bring_home(id as u32);
+                zones.bring_home(id);
                 return self.begin_internal(
                     RequestKind::Write,
                     first,
@@ -290,7 +289,7 @@ impl InPlace {
             }
             exec.spare_payload = Some(payload);
         }
-        zones.brought_home(id as u32, failed);
+        zones.brought_home(id, failed);
     }
 
     /// The class of the reads or writes of `plan`: the controller's own class where the plan moves a block home.

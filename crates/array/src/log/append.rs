@@ -335,7 +335,7 @@ impl Log {
             }
             self.buffer.queues[stream].triggers.pop_front();
             // The request waits at least for this plan, so it cannot end here.
-            exec.requests[id as usize].remaining -= 1;
+            exec.requests[id].remaining -= 1;
         }
     }
 

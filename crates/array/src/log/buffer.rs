@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, RequestId};
 use stripewise_core::memory::PageId;
 
 use super::addresses::NOWHERE;
@@ -42,7 +42,7 @@ pub(crate) struct Queue {
     /// Number of chunks, from the first on, that are to be written now.
     pub(crate) due: u32,
     /// Requests whose write made chunks due, each with the number of these chunks that are left.
-    pub(crate) triggers: VecDeque<(u32, u32)>,
+    pub(crate) triggers: VecDeque<(RequestId, u32)>,
     /// The timer that is set for the waiting chunks.
     pub(crate) timer: Option<Nanos>,
 }

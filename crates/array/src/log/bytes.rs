@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::crc32c;
 use stripewise_core::geometry::COLUMNS_MAX;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::{Path, Plan};
 use stripewise_exec::Executor;
@@ -150,7 +150,7 @@ impl Log {
     }
 
     /// Copies the content that the read `plan` has for request `id` into the host's payload.
-    pub(crate) fn store_chunks<M: Memory>(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
+    pub(crate) fn store_chunks<M: Memory>(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<M>) {
         for column in columns(exec.plans[plan].wanted) {
             let is_again = exec.plans[plan].path.is_second_first;
             let index = if is_again {
@@ -165,7 +165,7 @@ impl Log {
     }
 
     /// Serves zeros for a chunk that is not stored.
-    pub(crate) fn store_zeros<M: Memory>(&mut self, chunk: u64, id: u32, exec: &mut Executor<M>) {
+    pub(crate) fn store_zeros<M: Memory>(&mut self, chunk: u64, id: RequestId, exec: &mut Executor<M>) {
         if M::CARRIES_DATA {
             let zeros = exec.memory.take();
             exec.memory.zero(zeros);

@@ -15,6 +15,7 @@ use stripewise_core::format::summary::room;
 use stripewise_core::format::{
     CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, write_seq,
 };
+use stripewise_core::ids::RequestId;
 
 use crate::log::Log;
 use crate::membership::{self, Membership, Part};
@@ -112,8 +113,8 @@ pub(crate) struct PageWrite {
 pub(crate) struct Sync {
     pub(crate) phase: Phase,
     /// Flushes that wait for the next sync point, and those that wait for the end of this sync.
-    pub(crate) waiting: Vec<u32>,
-    pub(crate) joined: Vec<u32>,
+    pub(crate) waiting: Vec<RequestId>,
+    pub(crate) joined: Vec<RequestId>,
     pub(crate) is_checkpoint: bool,
     /// Whether a checkpoint was requested, whether or not it is needed.
     pub(crate) is_asked: bool,

@@ -142,7 +142,7 @@ impl Log {
 
     /// The content of its stripe that `plan` knows, if it tracks any.
     pub(crate) fn contents_mut(&mut self, plan: PlanId) -> &mut [Content] {
-        let first = plan.number() as usize * self.columns as usize;
+        let first = plan.index() * self.columns as usize;
         self.contents.get_mut(first..first + self.columns as usize).unwrap_or_default()
     }
 

@@ -1,7 +1,7 @@
 //! Writes of parts of chunks that are in the log.
 
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
@@ -14,7 +14,7 @@ impl Log {
     /// Handles a write of part of a chunk in the log: reads the chunk first (paper 001, section IV-C, partial writes).
     pub(crate) fn merge_chunk<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         chunk: u64,
         slot: u64,
         exec: &mut Executor<M>,
@@ -35,18 +35,23 @@ impl Log {
 
     /// Handles a write of a chunk that an earlier write is reading: it is applied to the result of the earlier write, so that
     /// the writes keep their order.
-    pub(crate) fn join_merge<M: Memory>(&mut self, id: u32, plan: PlanId, exec: &mut Executor<M>) -> Written {
+    pub(crate) fn join_merge<M: Memory>(
+        &mut self,
+        id: RequestId,
+        plan: PlanId,
+        exec: &mut Executor<M>,
+    ) -> Written {
         if !exec.has_attachments(if self.is_durable(exec) { 2 } else { 1 }) {
             return Written::Waits;
         }
-        let chunk = exec.requests[id as usize].cursor.remaining().0;
+        let chunk = exec.requests[id].cursor.remaining().0;
         self.jobs[plan].task = Task::Merge(self.classify(id, chunk, exec) as u8);
         self.attach_writer(plan, id, exec);
         Written::Taken
     }
 
     /// Lets request `id` wait for `plan`, and reserves the attachment with which it will wait for the chunk to be durable.
-    fn attach_writer<M: Memory>(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
+    fn attach_writer<M: Memory>(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<M>) {
         exec.attach(plan, id);
         if self.is_durable(exec) {
             exec.attach(plan, id);
@@ -78,13 +83,13 @@ impl Log {
                 let second = exec.attachments[node as usize].next;
                 exec.attachments[node as usize].next = exec.attachments[second as usize].next;
                 self.free_attachment_of(second, exec);
-                exec.requests[id as usize].remaining -= 1;
+                exec.requests[id].remaining -= 1;
             }
             node = exec.attachments[node as usize].next;
             let sectors = exec.sectors_of_page(id, chunk);
             match self.location(chunk) {
                 Location::Mapped(_) if gave_up && sectors != exec.whole_page => {
-                    exec.requests[id as usize].failed = true;
+                    exec.requests[id].failed = true;
                 }
                 Location::Mapped(_) if !gave_up => {
                     let page = self.take_content(plan, column, exec);
@@ -93,7 +98,7 @@ impl Log {
                     let place = self.buffer.take(chunk, page);
                     self.enter(id, chunk, place, stream, exec, driver);
                 }
-                Location::Lost if sectors != exec.whole_page => exec.requests[id as usize].failed = true,
+                Location::Lost if sectors != exec.whole_page => exec.requests[id].failed = true,
                 Location::Mapped(_) | Location::Lost | Location::Buffered(_) | Location::Unmapped => {
                     self.put(id, chunk, sectors, stream, exec, driver)
                 }

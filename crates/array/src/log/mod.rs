@@ -378,13 +378,13 @@ impl Log {
     /// The slot of each column of the stripe of `plan`; [`NOWHERE`] for columns that it does not have.
     #[inline]
     pub(crate) fn homes(&self, plan: PlanId) -> &[u64] {
-        let first = plan.number() as usize * self.columns as usize;
+        let first = plan.index() * self.columns as usize;
         &self.homes[first..first + self.columns as usize]
     }
 
     #[inline]
     pub(crate) fn homes_mut(&mut self, plan: PlanId) -> &mut [u64] {
-        let first = plan.number() as usize * self.columns as usize;
+        let first = plan.index() * self.columns as usize;
         &mut self.homes[first..first + self.columns as usize]
     }
 

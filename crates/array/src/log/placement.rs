@@ -3,7 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Superblock;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::{PlanView, Purpose};
@@ -23,8 +23,8 @@ impl<M: Memory> Placement<M> for Log {
         self.durable.as_deref().is_some_and(Durable::is_epoch_over)
     }
 
-    fn split<D: Driver<M>>(&mut self, id: u32, exec: &mut Executor<M>, driver: &mut D) -> Split {
-        let is_flush = exec.requests[id as usize].host.kind == RequestKind::Flush;
+    fn split<D: Driver<M>>(&mut self, id: RequestId, exec: &mut Executor<M>, driver: &mut D) -> Split {
+        let is_flush = exec.requests[id].host.kind == RequestKind::Flush;
         let is_done =
             if is_flush { self.split_flush(id, exec, driver) } else { self.split_request(id, exec, driver) };
         if is_done { Split::Done } else { Split::WantsPlans }
@@ -34,7 +34,7 @@ impl<M: Memory> Placement<M> for Log {
         true
     }
 
-    fn latency_of(&self, _id: u32, exec: &Executor<M>) -> Nanos {
+    fn latency_of(&self, _id: RequestId, exec: &Executor<M>) -> Nanos {
         exec.scheme.placement.buffer_latency.0
     }
 
@@ -42,7 +42,7 @@ impl<M: Memory> Placement<M> for Log {
         exec.members.volatile_cache && !exec.has_bug(stripewise_core::bugs::Bug::MembersNotFlushed)
     }
 
-    fn concerns(&self, _id: u32, _plan: PlanId, _mask: u64, _exec: &Executor<M>) -> bool {
+    fn concerns(&self, _id: RequestId, _plan: PlanId, _mask: u64, _exec: &Executor<M>) -> bool {
         // A request that waits for a stripe waits for all of the plan's content.
         true
     }
@@ -105,7 +105,7 @@ impl<M: Memory> Placement<M> for Log {
         }
     }
 
-    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Executor<M>) {
+    fn store(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<M>) {
         if M::CARRIES_DATA {
             self.store_chunks(plan, id, exec);
         }

@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind, Outcome};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -22,7 +22,7 @@ impl Log {
     /// 0 if no plan is free.
     pub(crate) fn read_chunks<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         chunk: u64,
         end: u64,
         exec: &mut Executor<M>,
@@ -54,7 +54,7 @@ impl Log {
                 1
             }
             Location::Lost => {
-                exec.requests[id as usize].failed = true;
+                exec.requests[id].failed = true;
                 1
             }
             Location::Unmapped => {

@@ -8,7 +8,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Copy;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -20,8 +20,8 @@ use crate::log::job::Task;
 
 impl Log {
     /// Lets request `id`, a flush, wait until all writes acknowledged before it are durable.
-    pub(crate) fn join_sync<M: Memory>(&mut self, id: u32, exec: &mut Executor<M>) {
-        exec.requests[id as usize].remaining += 1;
+    pub(crate) fn join_sync<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) {
+        exec.requests[id].remaining += 1;
         self.durable_mut().sync.waiting.push(id);
     }
 

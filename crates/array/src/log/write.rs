@@ -4,7 +4,7 @@ use super::throttle::Admits;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::placement::AcknowledgeWrites;
 use stripewise_core::plan::{Attachment, Purpose};
@@ -59,7 +59,7 @@ impl Log {
         for stream in 0..self.open.len() {
             while let Some((id, _)) = self.buffer.queues[stream].triggers.pop_front() {
                 if why == Refusal::Lost {
-                    why.mark(&mut exec.requests[id as usize]);
+                    why.mark(&mut exec.requests[id]);
                 }
                 self.let_go(id, exec, driver);
                 is_any = true;
@@ -74,22 +74,22 @@ impl Log {
     /// Builds plans for a read, write or trim, chunk by chunk: each chunk may be in memory, in any slot, or nowhere.
     pub(crate) fn split_request<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        let kind = exec.requests[id as usize].host.kind;
+        let kind = exec.requests[id].host.kind;
         if kind != RequestKind::Read && self.is_beyond_parity(exec) {
             // Nothing of it could become durable. What was acknowledged before waits in memory for the members.
-            Refusal::Lost.mark(&mut exec.requests[id as usize]);
+            Refusal::Lost.mark(&mut exec.requests[id]);
             return true;
         }
-        while !exec.requests[id as usize].cursor.is_done() {
-            let (chunk, end) = exec.requests[id as usize].cursor.remaining();
+        while !exec.requests[id].cursor.is_done() {
+            let (chunk, end) = exec.requests[id].cursor.remaining();
             let chunks = match kind {
                 RequestKind::Read => {
                     let count = self.read_chunks(id, chunk, end, exec, driver);
-                    let first = exec.requests[id as usize].pages.0;
+                    let first = exec.requests[id].pages.0;
                     self.classes.note_read(first, chunk, count);
                     count
                 }
@@ -110,7 +110,7 @@ impl Log {
             if chunks == 0 {
                 return false;
             }
-            exec.requests[id as usize].cursor = RowCursor::new(chunk + chunks, end - chunk - chunks);
+            exec.requests[id].cursor = RowCursor::new(chunk + chunks, end - chunk - chunks);
         }
         true
     }
@@ -118,7 +118,7 @@ impl Log {
     /// Accepts `chunk` of the write `id` into controller memory.
     fn write_chunk<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         chunk: u64,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -144,11 +144,8 @@ impl Log {
         if durable && exec.free_attachment == NONE {
             return Written::Waits;
         }
-        let sectors = if exec.requests[id as usize].in_part {
-            exec.sectors_of_page(id, chunk)
-        } else {
-            exec.whole_page
-        };
+        let sectors =
+            if exec.requests[id].in_part { exec.sectors_of_page(id, chunk) } else { exec.whole_page };
         let location = self.location(chunk);
         let is_waiting = matches!(location, Location::Buffered(place) if self.buffer.get(place).waits);
         if !is_waiting && !self.has_place() {
@@ -164,7 +161,7 @@ impl Log {
             return self.merge_chunk(id, chunk, slot, exec, driver);
         }
         if sectors != exec.whole_page && location == Location::Lost {
-            exec.requests[id as usize].failed = true;
+            exec.requests[id].failed = true;
             return Written::Taken;
         }
         let stream = self.classify(id, chunk, exec);
@@ -173,8 +170,8 @@ impl Log {
     }
 
     /// Fails request `id`: the array has no space for one of its chunks.
-    pub(crate) fn refuse<M: Memory>(&mut self, id: u32, exec: &mut Executor<M>) {
-        Refusal::NoSpace.mark(&mut exec.requests[id as usize]);
+    pub(crate) fn refuse<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) {
+        Refusal::NoSpace.mark(&mut exec.requests[id]);
     }
 
     /// Whether a write waits until its chunks are on the members.
@@ -192,7 +189,7 @@ impl Log {
     /// already, or zeros. The chunk belongs to `stream` from now on.
     pub(crate) fn put<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         chunk: u64,
         sectors: u64,
         stream: usize,
@@ -245,8 +242,8 @@ impl Log {
 
     /// The stream of `chunk`, which request `id` writes: the stream of its class.
     #[inline]
-    pub(crate) fn classify<M: Memory>(&mut self, id: u32, chunk: u64, exec: &mut Executor<M>) -> usize {
-        let request = &exec.requests[id as usize];
+    pub(crate) fn classify<M: Memory>(&mut self, id: RequestId, chunk: u64, exec: &mut Executor<M>) -> usize {
+        let request = &exec.requests[id];
         let (host, first) = (request.host, request.pages.0);
         if chunk == first {
             self.hotness.begin_request(host.offset, host.bytes.into());
@@ -258,7 +255,7 @@ impl Log {
     /// Queues a place in `stream`, and makes the stream's chunks due if they reach the stripe-fill threshold.
     pub(crate) fn enter<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         chunk: u64,
         place: u32,
         stream: usize,
@@ -268,7 +265,7 @@ impl Log {
         let now = exec.now;
         let waits = exec.scheme.elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
         self.await_durability(id, place, exec);
-        let (first, last) = exec.requests[id as usize].pages;
+        let (first, last) = exec.requests[id].pages;
         self.buffer.push(stream, place, now);
         self.set_memory(chunk, place);
         let unit = self.stripe_fill.of_write(stream, last - first + 1);
@@ -278,7 +275,7 @@ impl Log {
             queue.due += unit;
             if waits && is_written {
                 queue.triggers.push_back((id, unit));
-                exec.requests[id as usize].remaining += 1;
+                exec.requests[id].remaining += 1;
             }
         } else {
             self.time_stream(stream, exec, driver);
@@ -287,12 +284,12 @@ impl Log {
 
     /// Lets request `id` wait until the content of `place` is durable, if the scheme requires it and there is space. A write
     /// that was reading its chunk when the array ran out of space reaches this point without an earlier check.
-    fn await_durability<M: Memory>(&mut self, id: u32, place: u32, exec: &mut Executor<M>) {
+    fn await_durability<M: Memory>(&mut self, id: RequestId, place: u32, exec: &mut Executor<M>) {
         if !self.is_durable(exec) || exec.has_bug(Bug::DurableTooEarly) {
             return;
         }
         if self.is_beyond_parity(exec) {
-            return Refusal::Lost.mark(&mut exec.requests[id as usize]);
+            return Refusal::Lost.mark(&mut exec.requests[id]);
         }
         if self.is_full {
             return self.refuse(id, exec);
@@ -302,7 +299,7 @@ impl Log {
         let first = &mut self.buffer.get_mut(place).first_request;
         let next = std::mem::replace(first, node);
         exec.attachments[node as usize] = Attachment { request: id, next };
-        exec.requests[id as usize].remaining += 1;
+        exec.requests[id].remaining += 1;
     }
 
     /// Sets the timer of a stream, if its chunks must not wait forever.
@@ -349,7 +346,7 @@ impl Log {
     /// Unmaps `chunk`, if request `id` covers the whole of it.
     fn trim_chunk<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         chunk: u64,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -396,7 +393,7 @@ impl Log {
             let Attachment { request: id, next } = exec.attachments[node as usize];
             self.free_attachment_of(node, exec);
             if let Some(why) = failure {
-                why.mark(&mut exec.requests[id as usize]);
+                why.mark(&mut exec.requests[id]);
             }
             self.let_go(id, exec, driver);
             node = next;
@@ -407,11 +404,11 @@ impl Log {
     /// Reduces the number of things that request `id` waits for by one; acknowledges it at zero.
     pub(crate) fn let_go<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let request = &mut exec.requests[id as usize];
+        let request = &mut exec.requests[id];
         request.remaining -= 1;
         if request.remaining == 0 {
             let acknowledgement = exec.acknowledgement(id, self);
@@ -423,13 +420,13 @@ impl Log {
     /// flushed. Returns false if the flush must wait.
     pub(crate) fn flush_for<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
         let drops = exec.has_bug(Bug::FlushDropped);
         let log = &mut *self;
-        if exec.requests[id as usize].drained || !(log.is_volatile || exec.members.volatile_cache) {
+        if exec.requests[id].drained || !(log.is_volatile || exec.members.volatile_cache) {
             return true;
         }
         if log.is_volatile && !drops {
@@ -453,7 +450,7 @@ impl Log {
         if !exec.wait_for_all(id, is_append) {
             return false;
         }
-        exec.requests[id as usize].drained = true;
+        exec.requests[id].drained = true;
         true
     }
 
@@ -474,7 +471,7 @@ impl Log {
     /// A flush first writes what waits in volatile controller memory, then flushes every member.
     pub(crate) fn split_flush<M: Memory, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {

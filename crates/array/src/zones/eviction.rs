@@ -2,6 +2,8 @@
 //!
 //! Source: our choice; paper 004 (section 3) does not say what happens when a zone is full.
 
+use stripewise_core::ids::RequestId;
+
 use super::map::HOME;
 use super::{CANDIDATES, Eviction, ZONES, Zones};
 
@@ -38,7 +40,7 @@ impl Zones {
     }
 
     /// The pages to move home are read, and the request `mover` is about to write them there.
-    pub(crate) fn bring_home(&mut self, mover: u32) {
+    pub(crate) fn bring_home(&mut self, mover: RequestId) {
         let Some(eviction) = &mut self.eviction else { return };
         eviction.is_writing = true;
         let (first, count) = eviction.run;
@@ -48,7 +50,7 @@ impl Zones {
     }
 
     /// The pages that `mover` was to move home are there, or are not because it `failed` or a host write came first.
-    pub(crate) fn brought_home(&mut self, mover: u32, failed: bool) {
+    pub(crate) fn brought_home(&mut self, mover: RequestId, failed: bool) {
         let Some(Eviction { entry, epoch, run: (first, count), .. }) = self.eviction.take() else { return };
         self.give_up(mover, first, first + count - 1);
         if failed {

@@ -32,7 +32,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, RequestId};
 use stripewise_core::mix::MixSection;
 use stripewise_core::placement::{WritesAs, ZONES};
 use stripewise_core::request::RequestKind;
@@ -102,7 +102,7 @@ struct Move {
     /// The page of the array that it moves to.
     target: u64,
     /// The request that moves it.
-    mover: u32,
+    mover: RequestId,
 }
 
 /// A move that no flush covers yet.
@@ -253,7 +253,7 @@ impl Zones {
     }
 
     /// Unregisters the request `mover`, which began in `epoch` and is over.
-    pub(crate) fn end(&mut self, mover: u32, kind: RequestKind, (first, last): (u64, u64), epoch: u64) {
+    pub(crate) fn end(&mut self, mover: RequestId, kind: RequestKind, (first, last): (u64, u64), epoch: u64) {
         if kind == RequestKind::Write {
             self.give_up(mover, first, last);
         }
@@ -321,7 +321,7 @@ impl Zones {
     /// `page`. Pages move only to pages for which `can_write` returns true.
     pub(crate) fn write_run(
         &mut self,
-        mover: u32,
+        mover: RequestId,
         page: u64,
         end: u64,
         can_write: impl Fn(u64) -> bool,
@@ -337,7 +337,7 @@ impl Zones {
 
     /// The location where `mover` writes the host's `page`: its current place, if its zone is full, or if that is in its zone and
     /// pages of a zone are written in place; else a new target.
-    fn written(&mut self, mover: u32, id: u32, page: u64, can_write: impl Fn(u64) -> bool) -> u64 {
+    fn written(&mut self, mover: RequestId, id: u32, page: u64, can_write: impl Fn(u64) -> bool) -> u64 {
         if let Some(under_way) = self.move_of(page) {
             return if under_way.mover == mover { under_way.target } else { NOWHERE };
         }

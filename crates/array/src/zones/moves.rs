@@ -5,7 +5,7 @@
 
 use super::map::HOME;
 use super::{Move, Unflushed, Zones};
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, RequestId};
 
 impl Zones {
     /// Ends a request or internal operation of the controller that began in `epoch`.
@@ -64,7 +64,7 @@ impl Zones {
     }
 
     /// Cancels the moves of `mover` within the host pages `first..=last` that are not done: these pages stay where they are.
-    pub(super) fn give_up(&mut self, mover: u32, first: u64, last: u64) {
+    pub(super) fn give_up(&mut self, mover: RequestId, first: u64, last: u64) {
         if self.moving.count() == 0 {
             return;
         }
@@ -115,7 +115,7 @@ impl Zones {
 
     /// Whether a change of the host's `page` by the request `mover` must wait: another request moves the page.
     #[inline]
-    pub(crate) fn is_moving(&self, page: u64, mover: u32) -> bool {
+    pub(crate) fn is_moving(&self, page: u64, mover: RequestId) -> bool {
         self.move_of(page).is_some_and(|other| other.mover != mover)
     }
 
@@ -125,7 +125,7 @@ impl Zones {
     }
 
     /// Lets `mover` move the host's `page` to `target`.
-    pub(super) fn aim(&mut self, mover: u32, page: u64, target: u64) {
+    pub(super) fn aim(&mut self, mover: RequestId, page: u64, target: u64) {
         if target >= self.home {
             self.owners[(target - self.home) as usize] = page as u32;
         }
@@ -141,7 +141,7 @@ impl Zones {
 
     /// The request that moves a host page to the array's `page`, if there is one.
     #[inline]
-    pub(crate) fn mover_to(&self, page: u64) -> Option<u32> {
+    pub(crate) fn mover_to(&self, page: u64) -> Option<RequestId> {
         if self.moving.count() == 0 {
             return None;
         }

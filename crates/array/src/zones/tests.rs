@@ -16,16 +16,21 @@ fn zones(awaits_flush: bool, more: &str) -> Zones {
     Zones::new(&scheme, &geometry, 4096, awaits_flush)
 }
 
+/// The request with this number.
+fn request(number: u32) -> RequestId {
+    RequestId::new(number)
+}
+
 /// Writes pages `first..=last` as request `id`, to the end of the request. Returns the target runs.
 fn write(zones: &mut Zones, id: u32, first: u64, last: u64) -> Vec<(u64, u64)> {
     let epoch = zones.begin(RequestKind::Write, (first, last));
     let runs = sent(zones, id, first, last);
     for page in runs.iter().flat_map(|&(page, count)| page..page + count) {
-        if zones.mover_to(page) == Some(id) {
+        if zones.mover_to(page) == Some(request(id)) {
             zones.moved_to(page);
         }
     }
-    zones.end(id, RequestKind::Write, (first, last), epoch);
+    zones.end(request(id), RequestKind::Write, (first, last), epoch);
     zones.audit().unwrap();
     runs
 }
@@ -35,7 +40,7 @@ fn sent(zones: &mut Zones, id: u32, first: u64, last: u64) -> Vec<(u64, u64)> {
     let mut runs = Vec::new();
     let mut page = first;
     while page <= last {
-        let run = zones.write_run(id, page, last + 1, |_| true);
+        let run = zones.write_run(request(id), page, last + 1, |_| true);
         runs.push((run.page, run.count));
         page += run.count;
     }
@@ -51,7 +56,7 @@ fn read(zones: &mut Zones, first: u64, last: u64) -> Vec<(u64, u64)> {
         runs.push((run.page, run.count));
         page += run.count;
     }
-    zones.end(0, RequestKind::Read, (first, last), epoch);
+    zones.end(request(0), RequestKind::Read, (first, last), epoch);
     runs
 }
 
@@ -86,12 +91,12 @@ fn the_place_changes_when_the_write_is_done_and_not_at_all_if_it_fails() {
     let pages = (0, 3);
     let epoch = zones.begin(RequestKind::Write, pages);
     assert_eq!(sent(&mut zones, 7, 0, 3), [(64, 4)]);
-    assert!(zones.is_moving(2, 8), "others wait");
-    assert!(!zones.is_moving(2, 7));
+    assert!(zones.is_moving(2, request(8)), "others wait");
+    assert!(!zones.is_moving(2, request(7)));
     zones.moved_to(64);
     assert_eq!(read(&mut zones, 0, 3), [(64, 1), (1, 3)]);
-    zones.end(7, RequestKind::Write, pages, epoch);
-    assert!(!zones.is_moving(2, 8), "it failed for the other three");
+    zones.end(request(7), RequestKind::Write, pages, epoch);
+    assert!(!zones.is_moving(2, request(8)), "it failed for the other three");
     assert_eq!(read(&mut zones, 0, 3), [(64, 1), (1, 3)]);
     zones.audit().unwrap();
 }
@@ -107,7 +112,7 @@ fn a_page_that_was_left_is_free_when_all_requests_of_that_time_are_over() {
     assert_eq!(zones.place(0), 0);
     (0..9).for_each(|_| drop(read(&mut zones, 8, 8)));
     assert!(!zones.spaces[1].is_free(64), "the first reader may be on its way there");
-    zones.end(0, RequestKind::Read, (0, 0), reader);
+    zones.end(request(0), RequestKind::Read, (0, 0), reader);
     assert!(zones.spaces[1].is_free(64));
 }
 
@@ -121,7 +126,7 @@ fn a_page_goes_back_home_when_no_request_is_left_that_may_read_it_there() {
     assert_eq!(zones.place(0), 64);
     (0..8).for_each(|_| drop(read(&mut zones, 0, 0)));
     assert_eq!(write(&mut zones, 0, 0, 0), [(64, 1)], "it would find what is not yet written");
-    zones.end(0, RequestKind::Read, (8, 8), reader);
+    zones.end(request(0), RequestKind::Read, (8, 8), reader);
     (0..8).for_each(|_| drop(read(&mut zones, 0, 0)));
     assert_eq!(write(&mut zones, 0, 0, 0), [(0, 1)]);
 }
@@ -136,10 +141,10 @@ fn from_a_full_zone_the_block_goes_home_that_was_not_written_for_longest() {
     write(&mut zones, 0, 0, 0);
     assert_eq!(zones.evict(), Some((4, 4)), "block 1: block 0 was written a moment ago");
     assert!(!zones.is_stopped());
-    zones.bring_home(99);
-    assert!(zones.is_moving(5, 1), "whoever writes it waits");
+    zones.bring_home(request(99));
+    assert!(zones.is_moving(5, request(1)), "whoever writes it waits");
     (4..8).for_each(|page| zones.moved_to(page));
-    zones.brought_home(99, false);
+    zones.brought_home(request(99), false);
     assert_eq!((zones.counts().evicted, zones.blocks()), (4, 7), "and the map forgets it");
     assert_eq!(read(&mut zones, 4, 7), [(4, 4)]);
     zones.audit().unwrap();
@@ -155,7 +160,7 @@ fn a_host_that_writes_a_block_keeps_it_from_going_home() {
     assert_eq!(zones.evict(), Some((0, 4)));
     write(&mut zones, 0, 2, 2);
     assert!(zones.is_stopped());
-    zones.brought_home(99, false);
+    zones.brought_home(request(99), false);
     assert_eq!(read(&mut zones, 0, 3), [(64, 4)]);
 }
 
@@ -180,16 +185,16 @@ fn pages_that_cannot_be_written_are_not_moved_to() {
     let mut zones = zones(false, "");
     write(&mut zones, 0, 0, 3);
     let epoch = zones.begin(RequestKind::Write, (0, 3));
-    assert_eq!(zones.write_run(5, 0, 4, |page| page > 65), ZoneRun { page: 66, count: 4 });
-    zones.end(5, RequestKind::Write, (0, 3), epoch);
+    assert_eq!(zones.write_run(request(5), 0, 4, |page| page > 65), ZoneRun { page: 66, count: 4 });
+    zones.end(request(5), RequestKind::Write, (0, 3), epoch);
     zones.audit().unwrap();
     let epoch = zones.begin(RequestKind::Write, (0, 3));
     assert_eq!(
-        zones.write_run(5, 0, 4, |_| false),
+        zones.write_run(request(5), 0, 4, |_| false),
         ZoneRun { page: 0, count: 4 },
         "then all stays where it is"
     );
-    zones.end(5, RequestKind::Write, (0, 3), epoch);
+    zones.end(request(5), RequestKind::Write, (0, 3), epoch);
     zones.audit().unwrap();
 }
 
@@ -249,7 +254,7 @@ fn as_a_log_a_page_of_its_zone_goes_to_the_next_free_page_and_its_old_one_is_fre
     assert_eq!(read(&mut zones, 5, 6), [(64, 2)], "until it is written there");
     (66..68).for_each(|page| zones.moved_to(page));
     assert!(!zones.spaces[1].is_free(64), "the write itself has not ended");
-    zones.end(7, RequestKind::Write, pages, epoch);
+    zones.end(request(7), RequestKind::Write, pages, epoch);
     assert!(zones.spaces[1].is_free(64) && zones.spaces[1].is_free(65));
     assert_eq!((zones.counts().moved, zones.counts().appended), (2, 2));
     zones.audit().unwrap();
@@ -270,13 +275,13 @@ fn a_log_goes_round_its_zones_for_many_laps_and_cleaning_keeps_room() {
             write(&mut zones, 0, first, last);
         }
         while let Some((first, count)) = zones.evict() {
-            zones.bring_home(99);
+            zones.bring_home(request(99));
             for page in first..first + count {
-                if zones.mover_to(page) == Some(99) {
+                if zones.mover_to(page) == Some(request(99)) {
                     zones.moved_to(page);
                 }
             }
-            zones.brought_home(99, false);
+            zones.brought_home(request(99), false);
             evicted += 1;
         }
         zones.audit().unwrap();

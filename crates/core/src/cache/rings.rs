@@ -8,7 +8,7 @@ use stripewise_base::Nanos;
 
 use super::store::List;
 use crate::bits::Bits;
-use crate::ids::NONE;
+use crate::ids::{NONE, RequestId};
 use crate::table::Table;
 
 /// Chunks that leave together: a write group, a strip, or a page.
@@ -36,7 +36,7 @@ pub(super) struct Unit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Writer {
     /// Its slot and its arrival, which identify it.
-    pub id: u32,
+    pub id: RequestId,
     /// The time of its arrival.
     pub arrival: Nanos,
     /// Whether it continues where an earlier write ended.
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn writer(id: u32) -> Writer {
-        Writer { id, ..Writer::default() }
+        Writer { id: RequestId::new(id), ..Writer::default() }
     }
 
     fn write(rings: &mut Rings, position: u64, by: Writer) -> u32 {

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::members::MemberSet;
-use crate::ids::NONE;
+use crate::ids::RequestId;
 
 /// No place in the order of arrival.
 const NOWHERE: u64 = u64::MAX;
@@ -18,8 +18,8 @@ pub struct Earliest {
     /// For each request its target members, and its place in the order.
     targets: Vec<MemberSet>,
     places: Vec<u64>,
-    /// Requests by place, from `first_place` on; [`NONE`] where a request was removed.
-    order: VecDeque<u32>,
+    /// Requests by place, from `first_place` on; [`RequestId::NONE`] where a request was removed.
+    order: VecDeque<RequestId>,
     first_place: u64,
     /// For each member the place of the first request that targets it.
     firsts: Vec<u64>,
@@ -39,11 +39,11 @@ impl Earliest {
     }
 
     /// Adds request `id`, which waits, after all others.
-    pub fn add(&mut self, id: u32, targets: MemberSet) {
+    pub fn add(&mut self, id: RequestId, targets: MemberSet) {
         let place = self.first_place + self.order.len() as u64;
         self.order.push_back(id);
-        self.places[id as usize] = place;
-        self.targets[id as usize] = targets;
+        self.places[id.index()] = place;
+        self.targets[id.index()] = targets;
         for member in targets.iter() {
             let first = &mut self.firsts[member as usize];
             *first = (*first).min(place);
@@ -51,18 +51,18 @@ impl Earliest {
     }
 
     /// Removes request `id`, if it waits.
-    pub fn remove(&mut self, id: u32) {
-        let place = std::mem::replace(&mut self.places[id as usize], NOWHERE);
+    pub fn remove(&mut self, id: RequestId) {
+        let place = std::mem::replace(&mut self.places[id.index()], NOWHERE);
         if place == NOWHERE {
             return;
         }
-        self.order[(place - self.first_place) as usize] = NONE;
-        for member in self.targets[id as usize].iter() {
+        self.order[(place - self.first_place) as usize] = RequestId::NONE;
+        for member in self.targets[id.index()].iter() {
             if self.firsts[member as usize] == place {
                 self.firsts[member as usize] = self.next_for(member, place + 1);
             }
         }
-        while self.order.front() == Some(&NONE) {
+        while self.order.front() == Some(&RequestId::NONE) {
             self.order.pop_front();
             self.first_place += 1;
         }
@@ -70,7 +70,7 @@ impl Earliest {
 
     /// The first request that waits for `member`, `except` one.
     #[inline]
-    pub fn of(&self, member: u16, except: u32) -> Option<u32> {
+    pub fn of(&self, member: u16, except: RequestId) -> Option<RequestId> {
         let mut place = self.firsts[member as usize];
         if place != NOWHERE && self.order[(place - self.first_place) as usize] == except {
             place = self.next_for(member, place + 1);
@@ -81,7 +81,7 @@ impl Earliest {
     /// The place of the first request for `member` from `place` on.
     fn next_for(&self, member: u16, place: u64) -> u64 {
         let from = (place - self.first_place) as usize;
-        let is_for = |id: u32| id != NONE && self.targets[id as usize].contains(member);
+        let is_for = |id: RequestId| id != RequestId::NONE && self.targets[id.index()].contains(member);
         let found = self.order.range(from..).position(|&id| is_for(id));
         found.map_or(NOWHERE, |ahead| place + ahead as u64)
     }
@@ -98,8 +98,8 @@ mod tests {
         for seed in 0..100 {
             let mut prng = Prng::new(seed);
             let mut earliest = Earliest::new(40, 5);
-            let mut list: Vec<(u32, MemberSet)> = Vec::new();
-            let mut free: Vec<u32> = (0..40).collect();
+            let mut list: Vec<(RequestId, MemberSet)> = Vec::new();
+            let mut free: Vec<RequestId> = (0..40).map(RequestId::new).collect();
             for _ in 0..500 {
                 if prng.chance(1, 2)
                     && let Some(id) = free.pop()
@@ -114,11 +114,11 @@ mod tests {
                     earliest.remove(id);
                     free.push(id);
                 }
-                let except = prng.below(40) as u32;
+                let except = RequestId::new(prng.below(40) as u32);
                 for member in 0..5 {
                     let mut those = list.iter().filter(|(_, targets)| targets.contains(member));
                     assert_eq!(
-                        earliest.of(member, NONE),
+                        earliest.of(member, RequestId::NONE),
                         those.clone().next().map(|one| one.0),
                         "seed {seed}"
                     );

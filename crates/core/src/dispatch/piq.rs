@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 
 use super::members::MemberSet;
-use crate::ids::NONE;
+use crate::ids::RequestId;
 
 /// The batches that a request may join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,15 +35,15 @@ struct Request {
     /// Its first and last page of the array.
     pages: (u64, u64),
     /// The next request of its batch.
-    next: u32,
+    next: RequestId,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     /// The members of its remaining requests.
     targets: MemberSet,
-    first: u32,
-    last: u32,
+    first: RequestId,
+    last: RequestId,
     is_flush: bool,
 }
 
@@ -51,9 +51,9 @@ struct Batch {
 #[derive(Clone, Copy, Debug)]
 struct Position {
     batch: usize,
-    /// The request of the batch in front of `request`, or [`NONE`].
-    before: u32,
-    request: u32,
+    /// The request of the batch in front of `request`, or [`RequestId::NONE`].
+    before: RequestId,
+    request: RequestId,
 }
 
 /// Requests that wait under PIQ.
@@ -64,7 +64,7 @@ pub struct Piq {
     /// Whether a batch is issued when the previous one is acknowledged.
     pub is_sync: bool,
     /// Requests that arrived since the round began.
-    arrived: VecDeque<u32>,
+    arrived: VecDeque<RequestId>,
     /// Batches of the round: reads, then writes, then a flush.
     round: Vec<Batch>,
     /// Batches of writes while a round is formed.
@@ -72,7 +72,7 @@ pub struct Piq {
     /// Pages of the writes of the round, and of those deferred while it is formed.
     written: Vec<(u64, u64)>,
     /// Writes deferred to the next round while this one is formed.
-    put_off: Vec<u32>,
+    put_off: Vec<RequestId>,
     /// Requests by number.
     requests: Vec<Request>,
     /// Number of requests of the round that are not wholly issued.
@@ -90,8 +90,12 @@ impl Piq {
     /// An empty queue for at most `requests` requests.
     pub fn new(overtake: u32, is_sync: bool, requests: u32) -> Self {
         let requests = requests as usize;
-        let vacant =
-            Request { targets: MemberSet::default(), kind: BatchKind::Read, pages: (0, 0), next: NONE };
+        let vacant = Request {
+            targets: MemberSet::default(),
+            kind: BatchKind::Read,
+            pages: (0, 0),
+            next: RequestId::NONE,
+        };
         Self {
             overtake: overtake as usize,
             is_sync,
@@ -105,7 +109,7 @@ impl Piq {
             open: 0,
             visited: 0,
             done: 0,
-            at: Position { batch: 0, before: NONE, request: NONE },
+            at: Position { batch: 0, before: RequestId::NONE, request: RequestId::NONE },
         }
     }
 
@@ -116,8 +120,8 @@ impl Piq {
     }
 
     /// Adds request `id` for these pages, the first and the last, to the requests that wait for the next round.
-    pub fn push(&mut self, id: u32, kind: BatchKind, pages: (u64, u64), targets: MemberSet) {
-        self.requests[id as usize] = Request { targets, kind, pages, next: NONE };
+    pub fn push(&mut self, id: RequestId, kind: BatchKind, pages: (u64, u64), targets: MemberSet) {
+        self.requests[id.index()] = Request { targets, kind, pages, next: RequestId::NONE };
         self.arrived.push_back(id);
     }
 
@@ -126,13 +130,13 @@ impl Piq {
         self.round.clear();
         (self.open, self.visited, self.done) = (0, 0, 0);
         self.written.clear();
-        let mut flush = NONE;
-        while flush == NONE
+        let mut flush = RequestId::NONE;
+        while flush == RequestId::NONE
             && let Some(id) = self.arrived.pop_front()
         {
-            match self.requests[id as usize].kind {
+            match self.requests[id.index()].kind {
                 BatchKind::Read => add(&mut self.round, &mut self.requests, self.overtake, id),
-                BatchKind::Write if is_rewrite(&mut self.written, self.requests[id as usize].pages) => {
+                BatchKind::Write if is_rewrite(&mut self.written, self.requests[id.index()].pages) => {
                     self.put_off.push(id);
                     continue;
                 }
@@ -150,7 +154,7 @@ impl Piq {
             self.arrived.push_front(id);
         }
         self.round.append(&mut self.writes);
-        if flush != NONE {
+        if flush != RequestId::NONE {
             let targets = MemberSet::default();
             self.round.push(Batch { targets, first: flush, last: flush, is_flush: true });
         }
@@ -165,7 +169,7 @@ impl Piq {
             }
             self.begin_round();
         }
-        while self.done < self.round.len() && self.round[self.done].first == NONE {
+        while self.done < self.round.len() && self.round[self.done].first == RequestId::NONE {
             self.done += 1;
         }
         if !self.is_sync {
@@ -180,13 +184,13 @@ impl Piq {
 
     /// Continues the visit at the first request of `batch`.
     pub fn enter(&mut self, batch: usize) {
-        let request = self.round.get(batch).map_or(NONE, |batch| batch.first);
-        self.at = Position { batch, before: NONE, request };
+        let request = self.round.get(batch).map_or(RequestId::NONE, |batch| batch.first);
+        self.at = Position { batch, before: RequestId::NONE, request };
     }
 
     /// The next request that may have room: all requests of batches that were not visited, and those that need one of `freed`.
     /// The caller reports the result with [`Self::issued`] or [`Self::wants_room`], or ends the walk.
-    pub fn next(&mut self, freed: &MemberSet) -> Option<u32> {
+    pub fn next(&mut self, freed: &MemberSet) -> Option<RequestId> {
         loop {
             let is_new = self.at.batch >= self.visited;
             if self.at.batch >= self.open || (!is_new && freed.is_empty() && self.visited >= self.open) {
@@ -200,10 +204,10 @@ impl Piq {
             if batch.is_flush && self.left > 1 {
                 return None;
             }
-            if self.at.request == NONE || !(is_new || batch.targets.meets(freed)) {
+            if self.at.request == RequestId::NONE || !(is_new || batch.targets.meets(freed)) {
                 self.visited = self.visited.max(self.at.batch + 1);
                 self.enter(self.at.batch + 1);
-            } else if is_new || self.requests[self.at.request as usize].targets.meets(freed) {
+            } else if is_new || self.requests[self.at.request.index()].targets.meets(freed) {
                 return Some(self.at.request);
             } else {
                 self.wants_room();
@@ -214,21 +218,21 @@ impl Piq {
     /// The request from [`Self::next`] waits on: one of its members has no room.
     pub fn wants_room(&mut self) {
         self.at.before = self.at.request;
-        self.at.request = self.requests[self.at.request as usize].next;
+        self.at.request = self.requests[self.at.request.index()].next;
     }
 
     /// The request from [`Self::next`] is wholly issued. Returns its target members.
     pub fn issued(&mut self) -> MemberSet {
-        let Request { targets, next, .. } = self.requests[self.at.request as usize];
+        let Request { targets, next, .. } = self.requests[self.at.request.index()];
         let batch = &mut self.round[self.at.batch];
         // No two requests of a batch share a member.
         batch.targets.take_away(&targets);
-        if self.at.before == NONE {
+        if self.at.before == RequestId::NONE {
             batch.first = next;
         } else {
-            self.requests[self.at.before as usize].next = next;
+            self.requests[self.at.before.index()].next = next;
         }
-        if next == NONE {
+        if next == RequestId::NONE {
             batch.last = self.at.before;
         }
         self.at.request = next;
@@ -245,12 +249,12 @@ fn is_rewrite(written: &mut Vec<(u64, u64)>, pages: (u64, u64)) -> bool {
 }
 
 /// Algorithm 1: deals request `id` to the first batch, of the last ones that it may join, with which it shares no member.
-fn add(batches: &mut Vec<Batch>, requests: &mut [Request], overtake: usize, id: u32) {
-    let targets = requests[id as usize].targets;
+fn add(batches: &mut Vec<Batch>, requests: &mut [Request], overtake: usize, id: RequestId) {
+    let targets = requests[id.index()].targets;
     let first = batches.len().saturating_sub(overtake + 1);
     match batches[first..].iter_mut().find(|batch| !batch.targets.meets(&targets)) {
         Some(batch) => {
-            requests[batch.last as usize].next = id;
+            requests[batch.last.index()].next = id;
             batch.last = id;
             batch.targets.add(&targets);
         }

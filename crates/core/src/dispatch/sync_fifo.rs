@@ -4,6 +4,7 @@
 //! every request wait; `strict` chooses.
 
 use super::members::MemberSet;
+use crate::ids::RequestId;
 
 /// The requests in progress under synchronous FIFO.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ pub struct SyncFifo {
     /// Target members of requests in progress: each belongs to one request.
     busy: MemberSet,
     /// The request that began last, while it may still wait for plans or room.
-    begun: Option<u32>,
+    begun: Option<RequestId>,
 }
 
 impl SyncFifo {
@@ -25,21 +26,21 @@ impl SyncFifo {
     }
 
     /// Adds request `id`, which waits from now on. Target members are used only if it is not strict.
-    pub fn submitted(&mut self, id: u32, targets: MemberSet) {
+    pub fn submitted(&mut self, id: RequestId, targets: MemberSet) {
         if !self.strict {
-            self.targets[id as usize] = targets;
+            self.targets[id.index()] = targets;
         }
     }
 
     /// Whether request `id`, the first that waits, may continue or begin, with `others` begun and not acknowledged.
-    pub fn may_begin(&mut self, id: u32, others: u32) -> bool {
+    pub fn may_begin(&mut self, id: RequestId, others: u32) -> bool {
         if self.strict {
             return others == 0;
         }
         if self.begun == Some(id) {
             return true;
         }
-        let targets = self.targets[id as usize];
+        let targets = self.targets[id.index()];
         if targets.is_empty() {
             // A flush, perhaps one that continues while the request after it is partly issued.
             return true;
@@ -53,9 +54,9 @@ impl SyncFifo {
     }
 
     /// Request `id` is acknowledged.
-    pub fn ended(&mut self, id: u32) {
+    pub fn ended(&mut self, id: RequestId) {
         if !self.strict {
-            self.busy.take_away(&self.targets[id as usize]);
+            self.busy.take_away(&self.targets[id.index()]);
             self.begun = self.begun.filter(|&begun| begun != id);
         }
     }
@@ -68,16 +69,17 @@ mod tests {
     #[test]
     fn a_request_that_waits_for_plans_continues_after_a_flush_that_went_before_it() {
         let mut fifo = SyncFifo::new(false, 3);
+        let [first, second, flush] = [0, 1, 2].map(RequestId::new);
         let mut targets = MemberSet::default();
         targets.insert(4);
-        fifo.submitted(0, targets);
-        fifo.submitted(1, targets);
-        fifo.submitted(2, MemberSet::default());
-        assert!(fifo.may_begin(0, 0) && fifo.may_begin(2, 0) && fifo.may_begin(0, 0));
-        assert!(!fifo.may_begin(1, 0));
-        fifo.ended(2);
-        assert!(fifo.may_begin(0, 0) && !fifo.may_begin(1, 0));
-        fifo.ended(0);
-        assert!(fifo.may_begin(1, 0));
+        fifo.submitted(first, targets);
+        fifo.submitted(second, targets);
+        fifo.submitted(flush, MemberSet::default());
+        assert!(fifo.may_begin(first, 0) && fifo.may_begin(flush, 0) && fifo.may_begin(first, 0));
+        assert!(!fifo.may_begin(second, 0));
+        fifo.ended(flush);
+        assert!(fifo.may_begin(first, 0) && !fifo.may_begin(second, 0));
+        fifo.ended(first);
+        assert!(fifo.may_begin(second, 0));
     }
 }

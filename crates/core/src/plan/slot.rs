@@ -3,6 +3,7 @@
 use stripewise_base::Nanos;
 
 use crate::dispatch::{Link, Queued};
+use crate::ids::RequestId;
 use crate::operation::Operation;
 
 /// A slot of the operation arena.
@@ -48,7 +49,7 @@ impl Queued for Slot {
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
     /// The slot of the request.
-    pub request: u32,
+    pub request: RequestId,
     /// The next attachment of the plan, or [`NONE`](crate::ids::NONE).
     pub next: u32,
 }

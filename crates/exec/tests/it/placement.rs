@@ -2,7 +2,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::PageMemory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -37,14 +37,14 @@ pub(crate) fn array(count: u32, settings: &str) -> ArrayOf<PageMemory, WholeRows
 }
 
 impl WholeRows {
-    fn row_plan(id: u32, exec: &mut Executor<PageMemory>) -> Option<PlanId> {
+    fn row_plan(id: RequestId, exec: &mut Executor<PageMemory>) -> Option<PlanId> {
         if !exec.has_free_plan() {
             return None;
         }
-        let mut cursor = exec.requests[id as usize].cursor;
+        let mut cursor = exec.requests[id].cursor;
         let piece = cursor.next(&exec.geometry)?;
-        exec.requests[id as usize].cursor = cursor;
-        let purpose = match exec.requests[id as usize].host.kind {
+        exec.requests[id].cursor = cursor;
+        let purpose = match exec.requests[id].host.kind {
             RequestKind::Read => Purpose::Read,
             _ => Purpose::Write,
         };
@@ -54,7 +54,7 @@ impl WholeRows {
         Some(plan)
     }
 
-    fn load(plan: PlanId, id: u32, exec: &mut Executor<PageMemory>) {
+    fn load(plan: PlanId, id: RequestId, exec: &mut Executor<PageMemory>) {
         for column in columns(exec.plans[plan].wanted) {
             let page = exec.buffer(plan, column, Version::New);
             let array_page = exec.geometry.array_page(exec.plans[plan].row, column);
@@ -66,16 +66,16 @@ impl WholeRows {
 impl Placement<PageMemory> for WholeRows {
     fn split<D: Driver<PageMemory>>(
         &mut self,
-        id: u32,
+        id: RequestId,
         exec: &mut Executor<PageMemory>,
         driver: &mut D,
     ) -> Split {
-        let kind = exec.requests[id as usize].host.kind;
+        let kind = exec.requests[id].host.kind;
         if kind == RequestKind::Flush {
             let is_done = !exec.wants_members_flushed(id, self) || exec.flush_members(id, self, driver);
             return if is_done { Split::Done } else { Split::WantsPlans };
         }
-        while !exec.requests[id as usize].cursor.is_done() {
+        while !exec.requests[id].cursor.is_done() {
             let Some(plan) = Self::row_plan(id, exec) else { return Split::WantsPlans };
             let lock = if kind == RequestKind::Read { RowLock::Shared } else { RowLock::Exclusive };
             if kind == RequestKind::Write {
@@ -119,7 +119,7 @@ impl Placement<PageMemory> for WholeRows {
         }
     }
 
-    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Executor<PageMemory>) {
+    fn store(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<PageMemory>) {
         for column in columns(exec.plans[plan].wanted) {
             let array_page = exec.geometry.array_page(exec.plans[plan].row, column);
             if let Some(page) = exec.content_of_old(plan, column).filter(|_| exec.means(id, array_page)) {

@@ -17,7 +17,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory as _, PageId, PageMemory};
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -134,7 +134,7 @@ impl RoundRobinLog {
         purpose: Purpose,
         row: u32,
         chunks: u64,
-        host: Option<u32>,
+        host: Option<RequestId>,
         exec: &mut Exec,
         driver: &mut D,
     ) {
@@ -143,8 +143,7 @@ impl RoundRobinLog {
         if let Some(id) = host {
             exec.attach(plan, id);
             let chunk = chunks.trailing_zeros() as usize;
-            self.page_of[plan.number() as usize] =
-                self.rows[row as usize].pages[chunk].expect("a current page");
+            self.page_of[plan.index()] = self.rows[row as usize].pages[chunk].expect("a current page");
         }
         self.is_busy |= host.is_none();
         self.rows[row as usize].readers += 1;
@@ -156,7 +155,7 @@ impl RoundRobinLog {
         &mut self,
         row: u32,
         pages: Vec<(u64, PageId)>,
-        host: Option<u32>,
+        host: Option<RequestId>,
         exec: &mut Exec,
         driver: &mut D,
     ) {
@@ -185,8 +184,8 @@ impl RoundRobinLog {
         exec.begin(plan, self, driver);
     }
 
-    fn split_read<D: Driver<PageMemory>>(&mut self, id: u32, exec: &mut Exec, driver: &mut D) -> Split {
-        while let Some(page) = exec.requests[id as usize].cursor.first_page() {
+    fn split_read<D: Driver<PageMemory>>(&mut self, id: RequestId, exec: &mut Exec, driver: &mut D) -> Split {
+        while let Some(page) = exec.requests[id].cursor.first_page() {
             match self.map[page as usize] {
                 Some(_) if !exec.has_free_plan() => return Split::WantsPlans,
                 Some((row, chunk)) => self.read(Purpose::Read, row, 1 << chunk, Some(id), exec, driver),
@@ -197,22 +196,27 @@ impl RoundRobinLog {
                     exec.memory.give(zeros);
                 }
             }
-            exec.requests[id as usize].cursor = exec.requests[id as usize].cursor.skip(1);
+            exec.requests[id].cursor = exec.requests[id].cursor.skip(1);
         }
         Split::Done
     }
 
-    fn split_write<D: Driver<PageMemory>>(&mut self, id: u32, exec: &mut Exec, driver: &mut D) -> Split {
-        while let Some(first) = exec.requests[id as usize].cursor.first_page() {
+    fn split_write<D: Driver<PageMemory>>(
+        &mut self,
+        id: RequestId,
+        exec: &mut Exec,
+        driver: &mut D,
+    ) -> Split {
+        while let Some(first) = exec.requests[id].cursor.first_page() {
             if exec.has_lost_data(self) {
-                exec.requests[id as usize].failed = true;
+                exec.requests[id].failed = true;
                 return Split::Done;
             }
             let is_free = !self.is_busy && self.victims.is_empty() && self.free_rows() > RESERVE;
             let Some(row) = self.next_row().filter(|_| is_free && exec.has_free_plan()) else {
                 return Split::WantsPlans;
             };
-            let end = exec.requests[id as usize].cursor.end_page().min(first + self.chunks() as u64);
+            let end = exec.requests[id].cursor.end_page().min(first + self.chunks() as u64);
             for page in first..end {
                 let is_part = exec.sectors_of_page(id, page) != exec.whole_page;
                 let has_old = self.old.iter().any(|(old, _)| *old == page);
@@ -232,7 +236,7 @@ impl RoundRobinLog {
                 exec.load_host(buffer, page, id, exec.sectors_of_page(id, page));
                 pages.push((page, buffer));
             }
-            exec.requests[id as usize].cursor = exec.requests[id as usize].cursor.skip(end - first);
+            exec.requests[id].cursor = exec.requests[id].cursor.skip(end - first);
             self.append(row, pages, Some(id), exec, driver);
         }
         Split::Done
@@ -262,8 +266,8 @@ impl RoundRobinLog {
 }
 
 impl Placement<PageMemory> for RoundRobinLog {
-    fn split<D: Driver<PageMemory>>(&mut self, id: u32, exec: &mut Exec, driver: &mut D) -> Split {
-        match exec.requests[id as usize].host.kind {
+    fn split<D: Driver<PageMemory>>(&mut self, id: RequestId, exec: &mut Exec, driver: &mut D) -> Split {
+        match exec.requests[id].host.kind {
             RequestKind::Read => self.split_read(id, exec, driver),
             RequestKind::Write => self.split_write(id, exec, driver),
             // A trim is advice.
@@ -310,10 +314,10 @@ impl Placement<PageMemory> for RoundRobinLog {
         }
     }
 
-    fn store(&mut self, plan: PlanId, id: u32, exec: &mut Exec) {
+    fn store(&mut self, plan: PlanId, id: RequestId, exec: &mut Exec) {
         let column = exec.plans[plan].wanted.trailing_zeros();
         if let Some(buffer) = exec.content_of_old(plan, column) {
-            exec.store_host(buffer, self.page_of[plan.number() as usize], id);
+            exec.store_host(buffer, self.page_of[plan.index()], id);
         }
     }
 

@@ -12,11 +12,17 @@ fn set(members: &[u16]) -> MemberSet {
 /// R0 on chip 1, that R2 does not contend with R0, and (section III-E) that chips 4 to 7 are idle; the rest is ours.
 pub(super) const FIGURE_5: [&[u16]; 7] = [&[1], &[1, 2], &[2, 3], &[0, 1], &[8, 0, 1], &[0, 1], &[2, 3]];
 
+/// The request with this number.
+fn request(number: usize) -> RequestId {
+    RequestId::new(number as u32)
+}
+
 /// Batches of the current round of `piq`, as request numbers.
 fn batches(piq: &Piq) -> Vec<Vec<u32>> {
     let list = |batch: &Batch| {
-        let some = |id: u32| (id != NONE).then_some(id);
-        std::iter::successors(some(batch.first), |&id| some(piq.requests[id as usize].next)).collect()
+        let some = |id: RequestId| (!id.is_none()).then_some(id);
+        let all = std::iter::successors(some(batch.first), |&id| some(piq.requests[id.index()].next));
+        all.map(RequestId::number).collect()
     };
     piq.round.iter().map(list).collect()
 }
@@ -25,7 +31,7 @@ fn batches(piq: &Piq) -> Vec<Vec<u32>> {
 fn the_seven_requests_of_figure_5_form_five_batches() {
     let mut piq = Piq::new(16, false, 7);
     for (id, targets) in FIGURE_5.iter().enumerate() {
-        piq.push(id as u32, BatchKind::Read, (0, 0), set(targets));
+        piq.push(request(id), BatchKind::Read, (0, 0), set(targets));
     }
     piq.begin_round();
     assert_eq!(batches(&piq), [vec![0, 2], vec![1], vec![3, 6], vec![4], vec![5]]);
@@ -36,11 +42,11 @@ fn reads_of_a_round_go_before_its_writes_and_a_flush_ends_it() {
     use BatchKind::{Flush, Read, Write};
     let mut piq = Piq::new(16, false, 8);
     for (id, kind) in [Write, Read, Read, Flush, Read, Write].into_iter().enumerate() {
-        piq.push(id as u32, kind, (id as u64, id as u64), set(&[0, 1]));
+        piq.push(request(id), kind, (id as u64, id as u64), set(&[0, 1]));
     }
     piq.begin_round();
     assert_eq!(batches(&piq), [vec![1], vec![2], vec![0], vec![3]]);
-    assert_eq!(piq.arrived, [4, 5]);
+    assert_eq!(piq.arrived, [4, 5].map(request));
 }
 
 #[test]
@@ -48,8 +54,8 @@ fn a_request_goes_ahead_of_no_more_younger_batches_than_allowed() {
     for overtake in [0, 1, 3] {
         let mut piq = Piq::new(overtake, false, 8);
         // Five requests of one member, then one of another that shares nothing with any of them.
-        (0..5).for_each(|id| piq.push(id, BatchKind::Read, (0, 0), set(&[0])));
-        piq.push(5, BatchKind::Read, (0, 0), set(&[1]));
+        (0..5).for_each(|id| piq.push(request(id), BatchKind::Read, (0, 0), set(&[0])));
+        piq.push(request(5), BatchKind::Read, (0, 0), set(&[1]));
         piq.begin_round();
         let joined = batches(&piq).iter().position(|batch| batch.contains(&5)).unwrap();
         assert_eq!(joined as u32, 4 - overtake, "of batches 0 to 4");
@@ -124,7 +130,7 @@ fn walk(piq: &mut Piq, freed: &mut MemberSet, loads: &mut [u32], limit: u32, is_
     }
     let mut freed = std::mem::take(freed);
     while let Some(id) = piq.next(&freed) {
-        if piq.requests[id as usize].targets.iter().any(|member| loads[member as usize] >= limit) {
+        if piq.requests[id.index()].targets.iter().any(|member| loads[member as usize] >= limit) {
             piq.wants_room();
             continue;
         }
@@ -134,7 +140,7 @@ fn walk(piq: &mut Piq, freed: &mut MemberSet, loads: &mut [u32], limit: u32, is_
                 freed.remove(member);
             }
         }
-        issued.push(id);
+        issued.push(id.number());
     }
     issued
 }
@@ -165,7 +171,7 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
                     _ => BatchKind::Read,
                 };
                 let targets = if kind == BatchKind::Flush { MemberSet::default() } else { targets };
-                piq.push(id, kind, (id.into(), id.into()), targets);
+                piq.push(RequestId::new(id), kind, (id.into(), id.into()), targets);
                 plain.arrived.push((id, kind, targets));
                 targets_of.push(targets);
                 longest = longest.max(piq.waiting());
@@ -206,10 +212,10 @@ fn a_write_of_what_a_write_before_it_covers_waits_for_the_next_round_and_a_flush
     let asks =
         [(write, (0, 9)), (write, (9, 9)), (BatchKind::Read, (9, 9)), (write, (10, 10)), (write, (8, 9))];
     for (id, (kind, pages)) in asks.into_iter().enumerate() {
-        piq.push(id as u32, kind, pages, set(&[id as u16]));
+        piq.push(request(id), kind, pages, set(&[id as u16]));
     }
-    piq.push(5, BatchKind::Flush, (0, 0), set(&[]));
-    piq.push(6, write, (20, 20), set(&[6]));
+    piq.push(request(5), BatchKind::Flush, (0, 0), set(&[]));
+    piq.push(request(6), write, (20, 20), set(&[6]));
     let mut round = || {
         let freed = MemberSet::default();
         piq.begin_walk(&freed, true);
@@ -220,8 +226,8 @@ fn a_write_of_what_a_write_before_it_covers_waits_for_the_next_round_and_a_flush
         }
         issued
     };
-    assert_eq!(round(), [2, 0, 3], "the read first, then writes of different pages");
-    assert_eq!(round(), [1], "what comes after the flush does not go before what it covers");
-    assert_eq!(round(), [4, 5], "the flush behind all before it");
-    assert_eq!(round(), [6]);
+    assert_eq!(round(), [2, 0, 3].map(request), "the read first, then writes of different pages");
+    assert_eq!(round(), [request(1)], "what comes after the flush does not go before what it covers");
+    assert_eq!(round(), [4, 5].map(request), "the flush behind all before it");
+    assert_eq!(round(), [request(6)]);
 }
