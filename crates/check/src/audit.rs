@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::PlacementPolicy;
-use stripewise_array::{Acknowledge, Array, PageMemory};
+use stripewise_array::{Acknowledge, Array, Controller, PageMemory};
 use stripewise_flash::Flash;
 
 use crate::media::{Fault, PageMedia};

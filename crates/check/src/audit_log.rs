@@ -2,7 +2,7 @@
 
 use stripewise_array::placement::AcknowledgeWrites;
 use stripewise_array::placement::Persistence;
-use stripewise_array::{Array, PageMemory, StripeView};
+use stripewise_array::{Array, Controller, PageMemory, StripeView};
 use stripewise_flash::Flash;
 
 use crate::media::PageMedia;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use stripewise_array::geometry::Geometry;
-use stripewise_array::{StripeColumn, StripeView};
+use stripewise_array::{Controller, StripeColumn, StripeView};
 
 use crate::audit_log::{At, LogAudit};
 use crate::media::Fault;

@@ -12,7 +12,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use stripewise_array::placement::{Commit, Persistence, PlacementPolicy};
-use stripewise_array::{Class, PageMemory, Scheme};
+use stripewise_array::{Class, Controller, PageMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 use stripewise_flash::Flash;

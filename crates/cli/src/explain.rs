@@ -9,7 +9,7 @@ use stripewise_array::format::FailReason;
 use stripewise_array::geometry::Membership;
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Driver, HostRequest, NoMemory, Operation, OperationId,
+    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, NoMemory, Operation, OperationId,
     Outcome as Ended, PlanId, PlanView, RequestKind, Timing,
 };
 use stripewise_base::Nanos;

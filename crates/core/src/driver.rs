@@ -85,18 +85,18 @@ pub trait Driver<M: Memory>: MemberLoad {
     const OBSERVES: bool = false;
 
     /// Whether the member can take this operation now. The controller does not offer a refused operation again until the
-    /// driver reports the member with `Array::member_ready`.
+    /// driver reports the member with `Controller::member_ready`.
     fn admits(&mut self, operation: &Operation) -> Admission;
 
     /// Starts an operation. A write takes its content from `page`; a read fills `page`. The operation owns the page until
-    /// the driver reports it with `Array::completed`.
+    /// the driver reports it with `Controller::completed`.
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut M);
 
     /// Starts the parity computation of `plan` over `pages` pages. Returns true if it takes no time; otherwise the driver
-    /// calls `Array::computed` when the computation is done.
+    /// calls `Controller::computed` when the computation is done.
     fn compute(&mut self, plan: PlanId, pages: u32) -> bool;
 
-    /// Requests a call of `Array::timer` at `at`.
+    /// Requests a call of `Controller::timer` at `at`.
     fn set_timer(&mut self, at: Nanos);
 
     /// Acknowledges a request and returns its payload to the host.
@@ -110,7 +110,7 @@ pub trait Driver<M: Memory>: MemberLoad {
 
     /// Permits the member to begin to collect and replaces any earlier permission. The controller calls this only for
     /// members with [`crate::Members::gc_control`]. Such members start without permission and report relevant changes with
-    /// `Array::gc_news`.
+    /// `Controller::gc_news`.
     fn permit_gc(&mut self, _member: u16, _permit: GcPermit) {}
 
     /// Forbids the member to begin to collect more blocks; it finishes the blocks that it is collecting.

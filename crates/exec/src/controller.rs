@@ -13,10 +13,12 @@ use stripewise_core::scheme::Scheme;
 
 use crate::{Executor, Placement};
 
-/// A controller over memory `M`. The functions are those of the executor with the same names.
-#[allow(clippy::missing_errors_doc)]
+/// A controller over memory `M`.
 pub trait Controller<M: Memory> {
-    /// A host request arrived, with its payload: bytes to write, or room for bytes to read. Returns both if it is refused.
+    /// Accepts a host request at time `now`, with its payload: bytes to write, or room for bytes to read.
+    ///
+    /// # Errors
+    /// Busy if the queue of requests is full; otherwise the defect of the request. The payload is returned.
     fn submit<D: Driver<M>>(
         &mut self,
         now: Nanos,
@@ -25,7 +27,7 @@ pub trait Controller<M: Memory> {
         driver: &mut D,
     ) -> Result<(), (SubmitError, M::Host)>;
 
-    /// An operation of a member ended.
+    /// An operation ended at time `now`.
     fn completed<D: Driver<M>>(
         &mut self,
         now: Nanos,
@@ -35,31 +37,36 @@ pub trait Controller<M: Memory> {
         driver: &mut D,
     );
 
-    /// A parity computation ended.
+    /// The parity computation of `plan` ended at time `now`.
     fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: PlanId, driver: &mut D);
 
-    /// A timer expired.
+    /// A timer that the controller set has expired.
     fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D);
 
-    /// Operations may be offered to the members.
+    /// Offers queued operations to every member that may accept one.
     fn dispatch<D: Driver<M>>(&mut self, driver: &mut D);
 
-    /// A member that refused an operation may accept one now.
+    /// Reports that a member that refused an operation may accept one now.
     fn member_ready(&mut self, member: u16);
 
-    /// A member is lost, for `reason`.
+    /// Reports the loss of a member: operations queued for it end, and rows on it are degraded from now on. Operations in
+    /// flight on it must still be reported, as [`Outcome::Gone`]. The `reason` decides how much of its content counts if it
+    /// returns. A member that the controller itself fails did not answer, or failed a write or a flush: it is gone.
     fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D);
 
-    /// A member has not answered for some time, or answers again.
+    /// Reports that a member has not answered for some time, or answers again. While it does not answer, a further report
+    /// repeats the attempt for reads that could not be decoded before.
     fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D);
 
-    /// A member needs to collect garbage, or has collected a block.
+    /// Reports that a member without permission needs to collect, or that a member with permission finished a block.
     fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D);
 
-    /// Content that waits in controller memory is due.
+    /// Writes out content that is buffered in controller memory to gather more chunks, and updates deferred parity: at the end
+    /// of a run.
     fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D);
 
-    /// Whether members collect garbage only when permitted, and how far ahead of need a plane asks for permission.
+    /// Whether members collect garbage only when permitted, see [`Driver::permit_gc`], and how far ahead of need a plane asks
+    /// for permission.
     fn gc_control(&self) -> Option<Ahead>;
 
     /// The time at which operation `id`, which is in progress, entered its member's queue.
@@ -68,26 +75,26 @@ pub trait Controller<M: Memory> {
     /// Operations queued and in flight on each member.
     fn loads(&self) -> &Loads;
 
-    /// Controller memory.
+    /// The memory that carries data, mutable.
     fn memory(&mut self) -> &mut M;
 
-    /// The scheme.
+    /// The scheme that the array runs.
     fn scheme(&self) -> &Scheme;
 
-    /// Number of members.
+    /// Number of members of the array, including those of a log.
     fn members(&self) -> u32;
 
-    /// Whether `member` is out of service.
+    /// Whether `member` has failed.
     fn is_failed(&self, member: u16) -> bool;
 
-    /// The members of the data and of the parity of the page at `byte`, and its page on each, if that is known before the
-    /// request arrives.
+    /// The members of the chunk at `byte` and of its row's parity, and the page number that both have in common. `None` beyond
+    /// the array's end, while the chunk is only in controller memory, and under placements without rows.
     fn homes(&self, _byte: u64) -> Option<(u16, Option<u16>, u32)> {
         None
     }
 }
 
-/// An array with one placement: for placements that are not among those of `stripewise-array`.
+/// An array with its placement.
 pub struct ArrayOf<M: Memory, P: Placement<M>> {
     /// Runs the plans.
     pub exec: Executor<M>,
@@ -102,6 +109,7 @@ impl<M: Memory, P: Placement<M>> std::fmt::Debug for ArrayOf<M, P> {
 }
 
 impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
+    #[inline]
     fn submit<D: Driver<M>>(
         &mut self,
         now: Nanos,
@@ -112,6 +120,7 @@ impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
         self.exec.submit(now, host, payload, &mut self.placement, driver)
     }
 
+    #[inline]
     fn completed<D: Driver<M>>(
         &mut self,
         now: Nanos,
@@ -123,62 +132,77 @@ impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
         self.exec.completed(now, id, outcome, timing, &mut self.placement, driver);
     }
 
+    #[inline]
     fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: PlanId, driver: &mut D) {
         self.exec.computed(now, plan, &mut self.placement, driver);
     }
 
+    #[inline]
     fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.exec.timer(now, &mut self.placement, driver);
     }
 
+    #[inline]
     fn dispatch<D: Driver<M>>(&mut self, driver: &mut D) {
         self.exec.dispatch(&mut self.placement, driver);
     }
 
+    #[inline]
     fn member_ready(&mut self, member: u16) {
         self.exec.queues.reopen(member);
     }
 
+    #[inline]
     fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D) {
         self.exec.member_failed(now, member, reason, &mut self.placement, driver);
     }
 
+    #[inline]
     fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D) {
         self.exec.member_slow(now, member, is_slow, &mut self.placement, driver);
     }
 
+    #[inline]
     fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
         self.exec.gc_news(now, member, driver);
     }
 
+    #[inline]
     fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
         self.exec.drain(now, &mut self.placement, driver);
     }
 
+    #[inline]
     fn gc_control(&self) -> Option<Ahead> {
         self.exec.coordination.as_ref().map(|_| self.exec.scheme.coordination.asks_ahead())
     }
 
+    #[inline]
     fn queued_at(&self, id: OperationId) -> Nanos {
         self.exec.slots[id as usize].queued_at
     }
 
+    #[inline]
     fn loads(&self) -> &Loads {
         &self.exec.loads
     }
 
+    #[inline]
     fn memory(&mut self) -> &mut M {
         &mut self.exec.memory
     }
 
+    #[inline]
     fn scheme(&self) -> &Scheme {
         &self.exec.scheme
     }
 
+    #[inline]
     fn members(&self) -> u32 {
         self.exec.members.count
     }
 
+    #[inline]
     fn is_failed(&self, member: u16) -> bool {
         self.exec.failed[member as usize]
     }

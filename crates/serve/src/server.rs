@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use stripewise_array::Controller;
 
 use rustix::event::PollFlags;
 use sd_notify::NotifyState;

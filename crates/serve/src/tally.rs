@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use stripewise_array::Class;
 use stripewise_array::ScrubCounts;
 use stripewise_array::log::StreamCounts;
+use stripewise_array::{Class, Controller};
 use stripewise_base::Nanos;
 use stripewise_engine::{Engine, MemberCondition, Progress as Share};
 

@@ -5,7 +5,7 @@ use stripewise_array::cache::CacheCounts;
 use stripewise_array::log::LogCounts;
 use stripewise_array::read::ReadCounts;
 use stripewise_array::zones::ZoneCounts;
-use stripewise_array::{Class, NoMemory, RowWaits, Scheme};
+use stripewise_array::{Class, Controller, NoMemory, RowWaits, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::units::Span;
 use stripewise_flash::{ChooseBlock, DeviceSpec, Flash, Shape};

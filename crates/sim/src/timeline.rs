@@ -4,7 +4,8 @@
 //! recording has no overhead.
 
 use stripewise_array::{
-    Acknowledgement, HostRequest, NoMemory, Operation, OperationId, PlanView, RequestKind, SubmitError,
+    Acknowledgement, Controller, HostRequest, NoMemory, Operation, OperationId, PlanView, RequestKind,
+    SubmitError,
 };
 use stripewise_base::Nanos;
 use stripewise_flash::{Flash, Media, Shape, Stretch};

@@ -12,7 +12,7 @@ use stripewise_core::request::{HostRequest, SubmitError};
 use stripewise_core::scheme::Scheme;
 use stripewise_exec::Controller;
 
-use crate::array::Array;
+use crate::array::{Array, each};
 
 impl<M: Memory> Controller<M> for Array<M> {
     #[inline]
@@ -23,7 +23,7 @@ impl<M: Memory> Controller<M> for Array<M> {
         payload: M::Host,
         driver: &mut D,
     ) -> Result<(), (SubmitError, M::Host)> {
-        Self::submit(self, now, host, payload, driver)
+        each!(mut self, array => array.submit(now, host, payload, driver))
     }
 
     #[inline]
@@ -35,86 +35,94 @@ impl<M: Memory> Controller<M> for Array<M> {
         timing: Timing,
         driver: &mut D,
     ) {
-        Self::completed(self, now, id, outcome, timing, driver);
+        each!(mut self, array => array.completed(now, id, outcome, timing, driver));
     }
 
     #[inline]
     fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: PlanId, driver: &mut D) {
-        Self::computed(self, now, plan, driver);
+        each!(mut self, array => array.computed(now, plan, driver));
     }
 
     #[inline]
     fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
-        Self::timer(self, now, driver);
+        each!(mut self, array => array.timer(now, driver));
     }
 
     #[inline]
     fn dispatch<D: Driver<M>>(&mut self, driver: &mut D) {
-        Self::dispatch(self, driver);
+        each!(mut self, array => array.dispatch(driver));
     }
 
     #[inline]
     fn member_ready(&mut self, member: u16) {
-        Self::member_ready(self, member);
+        each!(mut self, array => array.member_ready(member));
     }
 
     #[inline]
     fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D) {
-        Self::member_failed(self, now, member, reason, driver);
+        each!(mut self, array => array.member_failed(now, member, reason, driver));
     }
 
     #[inline]
     fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D) {
-        Self::member_slow(self, now, member, is_slow, driver);
+        each!(mut self, array => array.member_slow(now, member, is_slow, driver));
     }
 
     #[inline]
     fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        Self::gc_news(self, now, member, driver);
+        each!(mut self, array => array.gc_news(now, member, driver));
     }
 
     #[inline]
     fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
-        Self::drain(self, now, driver);
+        each!(mut self, array => array.drain(now, driver));
     }
 
     #[inline]
     fn gc_control(&self) -> Option<Ahead> {
-        Self::gc_control(self)
+        each!(self, array => array.gc_control())
     }
 
     #[inline]
     fn queued_at(&self, id: OperationId) -> Nanos {
-        Self::queued_at(self, id)
+        each!(self, array => array.queued_at(id))
     }
 
     #[inline]
     fn loads(&self) -> &Loads {
-        Self::loads(self)
+        each!(self, array => array.loads())
     }
 
     #[inline]
     fn memory(&mut self) -> &mut M {
-        Self::memory(self)
+        each!(mut self, array => array.memory())
     }
 
     #[inline]
     fn scheme(&self) -> &Scheme {
-        Self::scheme(self)
+        each!(self, array => array.scheme())
     }
 
     #[inline]
     fn members(&self) -> u32 {
-        Self::members(self)
+        each!(self, array => array.members())
     }
 
     #[inline]
     fn is_failed(&self, member: u16) -> bool {
-        Self::is_failed(self, member)
+        each!(self, array => array.is_failed(member))
     }
 
     #[inline]
     fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
-        Self::homes(self, byte)
+        let exec = self.exec();
+        if byte >= exec.capacity {
+            return None;
+        }
+        let geometry = &exec.geometry;
+        let (row, column) = self.as_in_place()?.locate(exec.page_of(byte), exec)?;
+        let place = geometry.place(row);
+        let parity = (geometry.parity() > 0).then(|| geometry.member(place, geometry.data));
+        Some((geometry.member(place, column), parity, place.page))
     }
 }

@@ -2,7 +2,6 @@
 
 use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;
-use stripewise_core::coordination::Ahead;
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_core::read::ReadCounts;
@@ -13,39 +12,25 @@ use stripewise_exec::metadata_scrub::MetadataScrubbed;
 use crate::array::{Array, each};
 
 impl<M: Memory> Array<M> {
-    /// Whether members collect garbage only when permitted, see [`Driver::permit_gc`], and how far ahead of need a plane asks
-    /// for permission.
-    pub fn gc_control(&self) -> Option<Ahead> {
-        self.exec.coordination.as_ref().map(|_| self.exec.scheme.coordination.asks_ahead())
-    }
-
-    /// Reports that a member without permission needs to collect, or that a member with permission finished a block.
-    pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        self.exec.gc_news(now, member, driver);
-    }
-}
-
-impl<M: Memory> Array<M> {
     /// Reads the superblocks of all members before the array is closed, and repairs damaged ones: if both copies of a
     /// superblock were damaged, the next start would not find the member. [`Self::metadata_scrubbed`] returns the counts. A scrub
     /// in progress stays where it is, for the next serving to continue.
     pub fn verify_superblocks<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
-        self.exec.advance(now);
-        let has_superblocks = each!(self, placement => {
-            Placement::<M>::superblock_on_members(placement).is_some()
-        });
+        self.exec_mut().advance(now);
+        let has_superblocks =
+            each!(self, array => Placement::<M>::superblock_on_members(&array.placement).is_some());
         if M::CARRIES_DATA && has_superblocks {
-            if self.exec.has_bug(Bug::ScrubNotContinued) {
+            if self.exec().has_bug(Bug::ScrubNotContinued) {
                 self.stop_scrub();
             }
-            self.exec.metadata.begin(true);
+            self.exec_mut().metadata.begin(true);
             self.poll(driver);
         }
     }
 
     /// The counts of the last scrub of metadata, and whether it is still in progress.
     pub fn metadata_scrubbed(&self) -> (MetadataScrubbed, bool) {
-        (self.exec.metadata.found, self.exec.metadata.is_under_way())
+        (self.exec().metadata.found, self.exec().metadata.is_under_way())
     }
 }
 
@@ -53,32 +38,26 @@ impl<M: Memory> Array<M> {
     /// Plants a bug for the checking simulation to find.
     #[cfg(debug_assertions)]
     pub fn plant(&mut self, bug: Option<Bug>) {
-        self.exec.bug = bug;
+        self.exec_mut().bug = bug;
     }
 }
 
 impl<M: Memory> Array<M> {
     /// How long plans waited for their rows.
     pub fn row_waits(&self) -> RowWaits {
-        self.exec.row_locks.waits
+        self.exec().row_locks.waits
     }
 
     /// Counters of redirected reads.
     pub fn read_counts(&self) -> ReadCounts {
-        self.exec.reads.counts
+        self.exec().reads.counts
     }
 }
 
 impl<M: Memory> Array<M> {
-    /// Reports that a member has not answered for some time, or answers again. While it does not answer, a further report
-    /// repeats the attempt for reads that could not be decoded before.
-    pub fn member_slow<D: Driver<M>>(&mut self, now: u64, member: u16, is_slow: bool, driver: &mut D) {
-        each!(mut self, placement => self.exec.member_slow(now, member, is_slow, placement, driver));
-    }
-
     /// Whether a member was last reported slow.
     pub fn is_slow(&self, member: u16) -> bool {
-        self.exec.is_slow(member)
+        self.exec().is_slow(member)
     }
 }
 
@@ -86,9 +65,10 @@ impl<M: Memory> Array<M> {
     /// Allows rebuild and scrub to read and write `pages` more pages, or, with `None`, lifts the limit. Initially there is no
     /// limit. If there was none, `Some(0)` stops them.
     pub fn allow<D: Driver<M>>(&mut self, now: Nanos, pages: Option<u64>, driver: &mut D) {
-        self.exec.advance(now);
-        self.exec.allowance = pages.map(|pages| {
-            let left = self.exec.allowance.unwrap_or(0).min(0);
+        let exec = self.exec_mut();
+        exec.advance(now);
+        exec.allowance = pages.map(|pages| {
+            let left = exec.allowance.unwrap_or(0).min(0);
             left.saturating_add(pages.try_into().unwrap_or(i64::MAX))
         });
         self.poll(driver);
@@ -96,6 +76,6 @@ impl<M: Memory> Array<M> {
 
     /// Whether a rebuild or a scrub is in progress and has used up its allowance.
     pub fn wants_allowance(&self) -> bool {
-        each!(self, placement => self.exec.is_walking(placement)) && !self.exec.is_allowed()
+        each!(self, array => array.exec.is_walking(&array.placement)) && !self.exec().is_allowed()
     }
 }

@@ -4,49 +4,31 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 use stripewise_core::format::Superblock;
 use stripewise_core::geometry::Geometry;
-use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
-use stripewise_core::scheme::Scheme;
-use stripewise_exec::Placement;
 use stripewise_exec::internal::Internal;
+use stripewise_exec::{Controller, Placement};
 
 use crate::array::{Array, Placed, each};
 
 impl<M: Memory> Array<M> {
     /// Bytes that the array exports.
     pub fn capacity(&self) -> u64 {
-        self.exec.capacity
+        self.exec().capacity
     }
 
     /// The array's geometry.
     pub fn geometry(&self) -> &Geometry {
-        self.exec.geometry()
-    }
-
-    /// Number of members of the array, including those of a log.
-    pub fn members(&self) -> u32 {
-        self.exec.members.count
+        self.exec().geometry()
     }
 
     /// Pages that the array uses of each member.
     pub fn member_pages(&self) -> u32 {
-        self.exec.members.pages
+        self.exec().members.pages
     }
 
     /// The code of its parity, if it has parity.
     pub fn code(&self) -> Option<&Code> {
-        self.exec.code.as_ref()
-    }
-
-    /// The scheme that the array runs.
-    pub fn scheme(&self) -> &Scheme {
-        &self.exec.scheme
-    }
-
-    /// Operations queued and in flight on each member.
-    #[inline]
-    pub fn loads(&self) -> &Loads {
-        &self.exec.loads
+        self.exec().code.as_ref()
     }
 
     /// Arrival time of the earliest request that waits to be issued, in whole or in part, and that needs `member` in any of
@@ -56,37 +38,29 @@ impl<M: Memory> Array<M> {
     /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
     #[inline]
     pub fn earliest_pending(&self, member: u16) -> Option<Nanos> {
-        self.exec.earliest_pending(member)
+        self.exec().earliest_pending(member)
     }
 
     /// Members that serve and are not known to have all of their content, one bit each: a copy of their superblock was found
     /// damaged, a rebuild could not recover everything, or an older program served the array. A scrub that reads everything
     /// and loses nothing ends the doubt.
     pub fn members_in_doubt(&self) -> u64 {
-        let noted = each!(self, placement => Placement::<M>::superblock_of(placement))
+        let noted = each!(self, array => Placement::<M>::superblock_of(&array.placement))
             .map_or(0, Superblock::in_doubt);
-        (noted | self.exec.metadata.doubted) & !self.exec.failed_members()
+        (noted | self.exec().metadata.doubted) & !self.exec().failed_members()
     }
 
     /// Whether more members of a group are lost than parity tolerates: no flush succeeds, and no write of a log. In place,
     /// members that are being rebuilt and still lack content count too: no write to the group succeeds.
     pub fn is_beyond_parity(&self) -> bool {
-        let lacks = match &self.placement {
-            Placed::InPlace(placement) => placement.is_any_beyond(&self.exec),
-            Placed::Log(_) => false,
-        };
-        lacks || each!(self, placement => self.exec.has_lost_data(placement))
-    }
-
-    /// Whether `member` has failed.
-    pub fn is_failed(&self, member: u16) -> bool {
-        self.exec.failed[member as usize]
+        let lacks = self.as_in_place().is_some_and(|placement| placement.is_any_beyond(self.exec()));
+        lacks || each!(self, array => array.exec.has_lost_data(&array.placement))
     }
 
     /// Whether `member` serves and lacks content: it is being rebuilt, or a rebuild could not recover all rows of it.
     pub fn is_incomplete(&self, member: u16) -> bool {
-        let is_rebuilt = each!(self, placement => {
-            placement.membership().is_some_and(|members| members.is_rebuilt(member))
+        let is_rebuilt = each!(self, array => {
+            array.placement.membership().is_some_and(|members| members.is_rebuilt(member))
         });
         is_rebuilt && !self.is_failed(member)
     }
@@ -98,35 +72,34 @@ impl<M: Memory> Array<M> {
 
     /// Consumes the controller and returns its memory.
     pub(crate) fn into_memory(self) -> M {
-        self.exec.memory
-    }
-
-    /// The memory that carries data, mutable.
-    pub fn memory(&mut self) -> &mut M {
-        &mut self.exec.memory
+        match self.0 {
+            Placed::InPlace(array) => array.exec.memory,
+            Placed::Log(array) => array.exec.memory,
+        }
     }
 
     /// The memory that carries data, for reading.
     pub fn memory_ref(&self) -> &M {
-        &self.exec.memory
+        &self.exec().memory
     }
 
     /// Whether no request, plan or row lock is left.
     pub fn is_quiet(&self) -> bool {
-        self.exec.pending.is_empty()
-            && self.exec.set_aside.is_empty()
+        let exec = self.exec();
+        exec.pending.is_empty()
+            && exec.set_aside.is_empty()
             && self.as_in_place().is_none_or(|placement| placement.resync.is_none())
-            && self.exec.piq.as_ref().is_none_or(|piq| piq.waiting() == 0)
-            && self.exec.buffered.is_empty()
-            && self.exec.internal == Internal::Idle
-            && self.exec.woken.is_empty()
-            && self.exec.row_locks.rows() == 0
-            && (0..self.exec.members.count as usize).all(|member| self.exec.loads.total(member) == 0)
+            && exec.piq.as_ref().is_none_or(|piq| piq.waiting() == 0)
+            && exec.buffered.is_empty()
+            && exec.internal == Internal::Idle
+            && exec.woken.is_empty()
+            && exec.row_locks.rows() == 0
+            && (0..exec.members.count as usize).all(|member| exec.loads.total(member) == 0)
     }
 
     /// Whether an update has the lock of `row`: only then may the row's parity differ from the parity of the covered data.
     pub fn is_updating(&self, row: u64) -> bool {
-        self.exec.row_locks.is_changing(row)
+        self.exec().row_locks.is_changing(row)
     }
 
     /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. A row that was never
@@ -139,47 +112,34 @@ impl<M: Memory> Array<M> {
     /// The row and column that hold the array's `page`. `None` while the page is only in controller memory, and under the
     /// elastic placement, which has no rows.
     pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
-        self.as_in_place()?.locate(page, &self.exec)
+        self.as_in_place()?.locate(page, self.exec())
     }
 
     /// Like [`Self::locate`], but as seen by a controller that assembles the array after a loss of power now.
     pub fn locate_durable(&self, page: u64) -> Option<(u64, u32)> {
         let placement = self.as_in_place()?;
         match &placement.zones {
-            None => placement.locate(page, &self.exec),
-            Some(zones) => Some(self.exec.geometry.slot(zones.durable_place(page))),
+            None => placement.locate(page, self.exec()),
+            Some(zones) => Some(self.exec().geometry.slot(zones.durable_place(page))),
         }
     }
 
     /// The host page that `column` (a data column) of `row` holds; `None` where placement leaves it unused.
     pub fn host_page(&self, row: u64, column: u32) -> Option<u64> {
-        self.as_in_place()?.host_page(row, column, &self.exec)
+        self.as_in_place()?.host_page(row, column, self.exec())
     }
 
     /// Pages that the array exports.
     pub fn host_pages(&self) -> u64 {
-        self.exec.host_pages()
+        self.exec().host_pages()
     }
 
     /// Every row and column that holds `page`, or held it and has not been overwritten since.
     pub fn places_of(&self, page: u64) -> Vec<(u64, u32)> {
         let Some(placement) = self.as_in_place() else { return Vec::new() };
         match &placement.zones {
-            None => placement.locate(page, &self.exec).into_iter().collect(),
-            Some(zones) => zones.places_of(page).map(|place| self.exec.geometry.slot(place)).collect(),
+            None => placement.locate(page, self.exec()).into_iter().collect(),
+            Some(zones) => zones.places_of(page).map(|place| self.exec().geometry.slot(place)).collect(),
         }
-    }
-
-    /// The members of the chunk at `byte` and of its row's parity, and the page number that both have in common. `None` beyond
-    /// the array's end, while the chunk is only in controller memory, and under the elastic placement.
-    pub fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
-        if byte >= self.exec.capacity {
-            return None;
-        }
-        let (row, column) = self.as_in_place()?.locate(self.exec.page_of(byte), &self.exec)?;
-        let place = self.exec.geometry.place(row);
-        let parity = (self.exec.geometry.parity() > 0)
-            .then(|| self.exec.geometry.member(place, self.exec.geometry.data));
-        Some((self.exec.geometry.member(place, column), parity, place.page))
     }
 }

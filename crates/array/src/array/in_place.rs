@@ -4,6 +4,7 @@ use crate::array::{Array, Placed};
 use stripewise_core::cache::store::Stage;
 use stripewise_core::cache::{Cache, CacheCounts};
 use stripewise_core::memory::{Memory, PageId};
+use stripewise_exec::ArrayOf;
 
 use crate::in_place::parity_log::ParityLog;
 use crate::in_place::window::Held;
@@ -43,11 +44,12 @@ impl<M: Memory> Array<M> {
     /// Whether content of `row` is being destaged from the write cache to the members.
     pub fn is_destaging(&self, row: u64) -> bool {
         let is_out = |cache: &Cache| cache.store.columns(row, |chunk| chunk.stage != Stage::Kept) != 0;
-        let mut plans = self.exec.plans.ids();
+        let exec = self.exec();
+        let mut plans = exec.plans.ids();
         self.as_in_place().and_then(|placement| placement.cache.as_ref()).is_some_and(is_out)
             || plans.any(|plan| {
-                self.exec.plans[plan].row == row
-                    && self.as_in_place().is_some_and(|placement| placement.is_destage(plan, &self.exec))
+                exec.plans[plan].row == row
+                    && self.as_in_place().is_some_and(|placement| placement.is_destage(plan, exec))
             })
     }
 
@@ -95,15 +97,16 @@ impl<M: Memory> Array<M> {
     /// Treats the first `pages` pages of the array as written, each where its address says: for a preconditioned array, or for
     /// one whose content is unknown.
     pub fn assume_written(&mut self, pages: u64) {
-        match &mut self.placement {
-            Placed::InPlace(placement) => {
+        match &mut self.0 {
+            Placed::InPlace(array) => {
+                let ArrayOf { exec, placement } = &mut **array;
                 if let Some(gather) = &mut placement.gather {
-                    gather.assume_written(pages, &self.exec.geometry);
+                    gather.assume_written(pages, &exec.geometry);
                 }
-                placement.encode_assume_written(pages, &mut self.exec);
-                placement.log_assume_written(pages, &mut self.exec);
+                placement.encode_assume_written(pages, exec);
+                placement.log_assume_written(pages, exec);
             }
-            Placed::Log(log) => log.assume_written(pages, &mut self.exec),
+            Placed::Log(array) => array.placement.assume_written(pages, &mut array.exec),
         }
     }
 }
@@ -142,7 +145,7 @@ impl<M: Memory> Array<M> {
     /// The page of persistent memory with the content of the parity column `column` of `row`, if it is kept there. Without
     /// bytes there is none.
     pub fn kept_parity(&self, row: u64, column: u32) -> Option<PageId> {
-        let nth = column.checked_sub(self.exec.geometry.data)?;
+        let nth = column.checked_sub(self.exec().geometry.data)?;
         self.as_in_place()?.parity_memory.page(row, nth)
     }
 

@@ -23,7 +23,7 @@ impl<M: Memory> Array<M> {
     pub fn used(&self) -> Option<u64> {
         let log = self.as_log()?;
         let valid = (0..log.segments.count()).map(|segment| u64::from(log.segments.valid(segment)));
-        Some(valid.sum::<u64>() * u64::from(self.exec.members.page_bytes))
+        Some(valid.sum::<u64>() * u64::from(self.exec().members.page_bytes))
     }
 
     /// Number of free segments of the log, and of all segments; `None` without a log.
@@ -39,9 +39,9 @@ impl<M: Memory> Array<M> {
 
     /// Bytes of memory for the maps of a log or of zones; 0 without either.
     pub fn map_bytes(&self) -> u64 {
-        match &self.placement {
-            Placed::Log(log) => log.bytes(),
-            Placed::InPlace(placement) => placement.zone_map_bytes(),
+        match &self.0 {
+            Placed::Log(array) => array.placement.bytes(),
+            Placed::InPlace(array) => array.placement.zone_map_bytes(),
         }
     }
 
@@ -52,7 +52,7 @@ impl<M: Memory> Array<M> {
 
     /// Whether the log is out of space, and no work in progress could free some: it refuses host writes.
     pub fn is_full(&self) -> bool {
-        let is_full = |log: &Log| log.is_full || log.admits_another(&self.exec) == Admits::Never;
+        let is_full = |log: &Log| log.is_full || log.admits_another(self.exec()) == Admits::Never;
         self.as_log().is_some_and(is_full)
     }
 
@@ -95,7 +95,7 @@ impl<M: Memory> Array<M> {
     pub fn stripes(&self) -> Vec<StripeView> {
         let Some(log) = self.as_log() else { return Vec::new() };
         let is_under_way = |first: u64| {
-            let mut plans = self.exec.plans.iter();
+            let mut plans = self.exec().plans.iter();
             plans.any(|plan| plan.is_under_way && plan.purpose == Purpose::Append && plan.row == first)
         };
         let chunks = log.chunks_of_slots();

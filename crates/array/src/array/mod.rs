@@ -1,12 +1,12 @@
 //! The controller: a deterministic state machine without clock, thread or device.
 //!
-//! The caller reports outside events to the controller, always with the time:
-//! - [`Array::submit`]: a host request arrived;
-//! - [`Array::completed`]: a member operation ended; [`Array::computed`]: a parity computation ended;
-//! - [`Array::timer`]: a timer that the controller set has expired;
-//! - [`Array::member_failed`], [`Array::member_ready`], [`Array::member_slow`]: events of members.
+//! The caller reports outside events by the functions of [`crate::Controller`], always with the time:
+//! - `submit`: a host request arrived;
+//! - `completed`: a member operation ended; `computed`: a parity computation ended;
+//! - `timer`: a timer that the controller set has expired;
+//! - `member_failed`, `member_ready`, `member_slow`: events of members.
 //!
-//! After any number of these at one instant, [`Array::dispatch`] offers queued operations to the members. The controller
+//! After any number of these at one instant, `dispatch` offers queued operations to the members. The controller
 //! passes its work to the [`Driver`]. The controller owns every queue: one of host requests, one for each row in use, one for
 //! each member.
 
@@ -21,20 +21,17 @@ mod rejoin;
 mod restart;
 mod stop;
 
-use stripewise_base::Nanos;
 use stripewise_core::cache::Cache;
 use stripewise_core::custom::Policies;
 use stripewise_core::dispatch::{Discipline, QueueOrder};
 use stripewise_core::driver::Driver;
-use stripewise_core::format::FailReason;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{OperationId, Outcome, Timing};
+use stripewise_core::operation::OperationId;
 use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, FreePages, PlacementPolicy, SegmentVictim};
 use stripewise_core::read::ReadPolicy;
-use stripewise_core::request::{HostRequest, SubmitError};
 use stripewise_core::scheme::{Members, Rows, Scheme, SchemeError};
-use stripewise_exec::{Executor, Jobs, Sizes};
+use stripewise_exec::{ArrayOf, Executor, Jobs, Sizes};
 
 use crate::in_place::InPlace;
 use crate::in_place::blank::Blank;
@@ -51,49 +48,34 @@ use crate::zones::Zones;
 pub use crate::membership::Halt;
 
 /// The array controller over memory `M`.
-pub struct Array<M: Memory> {
-    pub(crate) exec: Executor<M>,
-    pub(crate) placement: Placed,
-}
+pub struct Array<M: Memory>(pub(crate) Placed<M>);
 
 impl<M: Memory> std::fmt::Debug for Array<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Array").field("scheme", &self.exec.scheme.name).finish_non_exhaustive()
+        f.debug_struct("Array").field("scheme", &self.exec().scheme.name).finish_non_exhaustive()
     }
 }
 
-/// The placement of an array.
-pub(crate) enum Placed {
+/// An array with its placement.
+pub(crate) enum Placed<M: Memory> {
     /// Each page has its row.
-    InPlace(Box<InPlace>),
+    InPlace(Box<ArrayOf<M, InPlace>>),
     /// Pages are appended to a log.
-    Log(Box<Log>),
+    Log(Box<ArrayOf<M, Log>>),
 }
 
-/// Evaluates an expression for the placement of an array, compiled for each kind.
+/// Evaluates an expression for an array with its placement, compiled for each kind of placement.
 macro_rules! each {
-    (mut $array:ident, $placement:ident => $result:expr) => {
-        match &mut $array.placement {
-            $crate::array::Placed::InPlace($placement) => {
-                let $placement = $placement.as_mut();
-                $result
-            }
-            $crate::array::Placed::Log($placement) => {
-                let $placement = $placement.as_mut();
-                $result
-            }
+    (mut $array:ident, $placed:ident => $result:expr) => {
+        match &mut $array.0 {
+            $crate::array::Placed::InPlace($placed) => $result,
+            $crate::array::Placed::Log($placed) => $result,
         }
     };
-    ($array:ident, $placement:ident => $result:expr) => {
-        match &$array.placement {
-            $crate::array::Placed::InPlace($placement) => {
-                let $placement = $placement.as_ref();
-                $result
-            }
-            $crate::array::Placed::Log($placement) => {
-                let $placement = $placement.as_ref();
-                $result
-            }
+    ($array:ident, $placed:ident => $result:expr) => {
+        match &$array.0 {
+            $crate::array::Placed::InPlace($placed) => $result,
+            $crate::array::Placed::Log($placed) => $result,
         }
     };
 }
@@ -207,32 +189,35 @@ impl<M: Memory> Array<M> {
             ),
             resync: None,
         };
-        let placement = match elastic {
-            Some(log) => Placed::Log(Box::new(log)),
-            None => Placed::InPlace(Box::new(in_place())),
-        };
         let sizes = Sizes { own_plans, stride, buffers_each, attachments };
         let capacity = scheme.pages(&geometry);
-        let exec = Executor::new(scheme, geometry, code, members, memory, capacity, sizes);
-        Ok(Self { exec, placement })
+        let executor = |geometry| Executor::new(scheme, geometry, code, members, memory, capacity, sizes);
+        Ok(Self(match elastic {
+            Some(placement) => Placed::Log(Box::new(ArrayOf { exec: executor(geometry), placement })),
+            None => {
+                let placement = in_place();
+                Placed::InPlace(Box::new(ArrayOf { exec: executor(geometry), placement }))
+            }
+        }))
     }
 
     /// Asks `policies` where the scheme leaves a choice to the user's own policy. Call it before the first request.
     pub fn install(&mut self, policies: Policies) {
         let Policies { read, order, destage, segment, hotness } = policies;
-        let scheme = &self.exec.scheme;
-        let is_custom = scheme.read.policy == ReadPolicy::Custom;
-        self.exec.read_chooser = read.filter(|_| is_custom);
-        self.exec.ranks = order.filter(|_| scheme.dispatch.order == QueueOrder::Custom);
-        match &mut self.placement {
-            Placed::InPlace(placement) => {
-                if let (Some(cache), Some(destage)) = (&mut placement.cache, destage) {
+        let exec = self.exec_mut();
+        let is_custom = exec.scheme.read.policy == ReadPolicy::Custom;
+        exec.read_chooser = read.filter(|_| is_custom);
+        let is_custom = exec.scheme.dispatch.order == QueueOrder::Custom;
+        exec.ranks = order.filter(|_| is_custom);
+        match &mut self.0 {
+            Placed::InPlace(array) => {
+                if let (Some(cache), Some(destage)) = (&mut array.placement.cache, destage) {
                     cache.install(destage);
                 }
             }
-            Placed::Log(log) => {
-                if let Some(segment) =
-                    segment.filter(|_| self.exec.scheme.elastic.victim == SegmentVictim::Custom)
+            Placed::Log(array) => {
+                let (exec, log) = (&array.exec, &mut array.placement);
+                if let Some(segment) = segment.filter(|_| exec.scheme.elastic.victim == SegmentVictim::Custom)
                 {
                     log.segment_chooser = Some(segment);
                     log.segments.count_ages();
@@ -244,118 +229,56 @@ impl<M: Memory> Array<M> {
         }
     }
 
-    /// Accepts a host request at time `now`, with its payload: bytes to write, or room for bytes to read.
-    ///
-    /// # Errors
-    /// Busy if the queue of requests is full; otherwise the defect of the request. The payload is returned.
-    pub fn submit<D: Driver<M>>(
-        &mut self,
-        now: Nanos,
-        host: HostRequest,
-        payload: M::Host,
-        driver: &mut D,
-    ) -> Result<(), (SubmitError, M::Host)> {
-        each!(mut self, placement => self.exec.submit(now, host, payload, placement, driver))
-    }
-
-    /// An operation ended at time `now`.
-    #[inline]
-    pub fn completed<D: Driver<M>>(
-        &mut self,
-        now: Nanos,
-        id: OperationId,
-        outcome: Outcome,
-        timing: Timing,
-        driver: &mut D,
-    ) {
-        each!(mut self, placement => self.exec.completed(now, id, outcome, timing, placement, driver));
-    }
-
-    /// The time at which operation `id`, which is in progress, entered its member's queue.
-    #[inline]
-    pub fn queued_at(&self, id: OperationId) -> Nanos {
-        self.exec.slots[id as usize].queued_at
-    }
-
     /// The plan of operation `id`, which is in progress.
     pub fn plan_of(&self, id: OperationId) -> PlanId {
-        self.exec.plan_of(id)
+        self.exec().plan_of(id)
     }
 
     /// Tags of the host requests that wait for `plan`, which is in progress; none once they are acknowledged.
     pub fn hosts_of(&self, plan: PlanId) -> impl Iterator<Item = u64> + '_ {
-        let attachment = |node: u32| (node != NONE).then(|| self.exec.attachments[node as usize]);
-        let first = attachment(self.exec.plans[plan].first_request);
+        let attachment = |node: u32| (node != NONE).then(|| self.exec().attachments[node as usize]);
+        let first = attachment(self.exec().plans[plan].first_request);
         let all = std::iter::successors(first, move |one| attachment(one.next));
-        all.map(|attachment| self.exec.requests[attachment.request].host.tag)
-    }
-
-    /// The parity computation of `plan` ended at time `now`.
-    pub fn computed<D: Driver<M>>(&mut self, now: Nanos, plan: PlanId, driver: &mut D) {
-        each!(mut self, placement => self.exec.computed(now, plan, placement, driver));
-    }
-
-    /// A timer that the controller set has expired.
-    pub fn timer<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
-        each!(mut self, placement => self.exec.timer(now, placement, driver));
-    }
-
-    /// Reports the loss of a member: operations queued for it end, and rows on it are degraded from now on. Operations in
-    /// flight on it must still be reported, as [`Outcome::Gone`]. The `reason` decides how much of its content counts if it
-    /// returns. A member that the controller itself fails did not answer, or failed a write or a flush: it is gone.
-    pub fn member_failed<D: Driver<M>>(
-        &mut self,
-        now: Nanos,
-        member: u16,
-        reason: FailReason,
-        driver: &mut D,
-    ) {
-        each!(mut self, placement => self.exec.member_failed(now, member, reason, placement, driver));
-    }
-
-    /// Reports that a member that refused an operation may accept one now.
-    #[inline]
-    pub fn member_ready(&mut self, member: u16) {
-        self.exec.queues.reopen(member);
-    }
-
-    /// Writes out content that is buffered in controller memory to gather more chunks, and updates deferred parity: at the end
-    /// of a run.
-    pub fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D) {
-        each!(mut self, placement => self.exec.drain(now, placement, driver));
-    }
-
-    /// Offers queued operations to every member that may accept one.
-    #[inline]
-    pub fn dispatch<D: Driver<M>>(&mut self, driver: &mut D) {
-        each!(mut self, placement => self.exec.dispatch(placement, driver));
+        all.map(|attachment| self.exec().requests[attachment.request].host.tag)
     }
 
     /// Does all work that has become possible.
     pub(crate) fn poll<D: Driver<M>>(&mut self, driver: &mut D) {
-        each!(mut self, placement => self.exec.poll(placement, driver));
+        each!(mut self, array => array.exec.poll(&mut array.placement, driver));
+    }
+
+    /// The executor, whatever the placement.
+    #[inline]
+    pub(crate) fn exec(&self) -> &Executor<M> {
+        each!(self, array => &array.exec)
+    }
+
+    /// Like [`Self::exec`], mutable.
+    #[inline]
+    pub(crate) fn exec_mut(&mut self) -> &mut Executor<M> {
+        each!(mut self, array => &mut array.exec)
     }
 
     /// The log, if pages are appended to one.
     pub(crate) fn as_log(&self) -> Option<&Log> {
-        match &self.placement {
-            Placed::Log(log) => Some(log),
+        match &self.0 {
+            Placed::Log(array) => Some(&array.placement),
             Placed::InPlace(_) => None,
         }
     }
 
     /// Like [`Self::as_log`], mutable.
     pub(crate) fn as_log_mut(&mut self) -> Option<&mut Log> {
-        match &mut self.placement {
-            Placed::Log(log) => Some(log),
+        match &mut self.0 {
+            Placed::Log(array) => Some(&mut array.placement),
             Placed::InPlace(_) => None,
         }
     }
 
     /// The placement, if each page has its row.
     pub(crate) fn as_in_place(&self) -> Option<&InPlace> {
-        match &self.placement {
-            Placed::InPlace(placement) => Some(placement),
+        match &self.0 {
+            Placed::InPlace(array) => Some(&array.placement),
             Placed::Log(_) => None,
         }
     }

@@ -16,42 +16,42 @@ impl<M: Memory> Array<M> {
     /// Bytes of persistent memory that the settings of the scheme provide; 0 if a write is on the members when it is
     /// acknowledged, or memory is volatile.
     pub fn persistent_bytes(&self) -> u64 {
-        let pages = match &self.placement {
-            Placed::Log(log) if self.has_persistent_log() => log.buffer.len() as u64,
+        let pages = match &self.0 {
+            Placed::Log(array) if self.has_persistent_log() => array.placement.buffer.len() as u64,
             Placed::Log(_) => 0,
-            Placed::InPlace(placement) => placement.persistent_pages(self),
+            Placed::InPlace(array) => array.placement.persistent_pages(self),
         };
-        pages * u64::from(self.exec.members.page_bytes) + self.persistent_map_bytes()
+        pages * u64::from(self.exec().members.page_bytes) + self.persistent_map_bytes()
     }
 
     /// Pages of persistent memory in use now, without the map of zones.
     #[inline]
     pub fn persistent_pages_used(&self) -> u64 {
-        match &self.placement {
-            Placed::Log(log) if self.has_persistent_log() => log.buffer.taken().into(),
+        match &self.0 {
+            Placed::Log(array) if self.has_persistent_log() => array.placement.buffer.taken().into(),
             Placed::Log(_) => 0,
-            Placed::InPlace(placement) => placement.persistent_pages_used(self),
+            Placed::InPlace(array) => array.placement.persistent_pages_used(self),
         }
     }
 
     /// Bytes of the map of zones, if it is in persistent memory: it has its whole size from the start.
     pub fn persistent_map_bytes(&self) -> u64 {
-        let is_zoned = self.exec.scheme.placement.policy == PlacementPolicy::McRais;
+        let is_zoned = self.exec().scheme.placement.policy == PlacementPolicy::McRais;
         if is_zoned && self.has_persistent_buffer() { self.map_bytes() } else { 0 }
     }
 
     fn has_persistent_buffer(&self) -> bool {
-        self.exec.scheme.placement.buffer_persistence == Persistence::Persistent
+        self.exec().scheme.placement.buffer_persistence == Persistence::Persistent
     }
 
     fn has_persistent_log(&self) -> bool {
-        self.has_persistent_buffer() && self.exec.scheme.elastic.acknowledge != AcknowledgeWrites::Durable
+        self.has_persistent_buffer() && self.exec().scheme.elastic.acknowledge != AcknowledgeWrites::Durable
     }
 }
 
 impl InPlace {
     fn persistent_pages<M: Memory>(&self, array: &Array<M>) -> u64 {
-        let exec = &array.exec;
+        let exec = array.exec();
         let cached = self.cache.as_ref().filter(|cache| !cache.is_volatile);
         let cached = cached.map_or(0, |_| exec.scheme.cache.pages_in_memory(exec.members.page_bytes));
         // A row whose first write is in flight is in memory too, and each has a plan.
@@ -75,7 +75,7 @@ impl InPlace {
         } else {
             0
         };
-        let kept = self.parity_memory.taken() * array.exec.geometry.parity();
+        let kept = self.parity_memory.taken() * array.exec().geometry.parity();
         u64::from(cached.map_or(0, |cache| cache.occupied())) + u64::from(first_writes) + u64::from(kept)
     }
 }

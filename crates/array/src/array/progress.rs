@@ -23,19 +23,19 @@ impl<M: Memory> Array<M> {
 
     /// The member that is being rebuilt, with the number of segments (log) or rows (in place) that are done, and the total.
     pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
-        each!(self, placement => placement.rebuilding(&self.exec))
+        each!(self, array => array.placement.rebuilding(&array.exec))
     }
 
     /// Whether `member` joins the array: it waits to be recorded, or its rebuild continues.
     pub fn is_joining(&self, member: u16) -> bool {
-        each!(self, placement => placement.is_joining(member))
+        each!(self, array => array.placement.is_joining(member))
     }
 
     /// The reason why the current rebuild is halted; `None` while it continues. The rebuild of a log never halts: content that
     /// it cannot rebuild is lost unless the missing members return.
     pub fn rebuild_halted(&self) -> Option<Halt> {
         self.rebuilding()?;
-        each!(self, placement => placement.halt(&self.exec))
+        each!(self, array => array.placement.halt(&array.exec))
     }
 
     /// Number of stripes (log) or rows (in place) whose chunks a rebuild could not recover: too much of each is lost, and
@@ -43,19 +43,19 @@ impl<M: Memory> Array<M> {
     /// have the lost content; a scrub that finds nothing lost resets the count. With an intent bitmap the member then stays
     /// incomplete: the next scrub or assembly of the array tries the rows again, from the first unrecovered row on.
     pub fn rebuild_lost(&self) -> u64 {
-        each!(self, placement => placement.membership().map_or(0, |members| members.unrecovered))
+        each!(self, array => array.placement.membership().map_or(0, |members| members.unrecovered))
     }
 
     /// Starts to read all content of an array with metadata, and to repair damaged content, unless the array is read-only. A
     /// scrub that is in progress continues. See [`Self::scrub_counts`].
     pub fn scrub<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
-        self.exec.advance(now);
+        self.exec_mut().advance(now);
         if self.scrub_counts().1 {
             return;
         }
-        each!(mut self, placement => {
-            placement.begin_scrub(&self.exec);
-            self.exec.begin_metadata_scrub(placement);
+        each!(mut self, array => {
+            array.placement.begin_scrub(&array.exec);
+            array.exec.begin_metadata_scrub(&mut array.placement);
         });
         self.poll(driver);
     }
@@ -63,26 +63,27 @@ impl<M: Memory> Array<M> {
     /// Progress of a scrub: the number of segments (log) or rows (in place) that were read, and the total. `None` if no scrub
     /// is in progress.
     pub fn scrubbing(&self) -> Option<(u32, u32)> {
-        each!(self, placement => {
-            let walk = placement.membership()?.scrub.walk?;
-            Some((short(walk.done()), short(placement.scrub_length(&self.exec))))
+        each!(self, array => {
+            let walk = array.placement.membership()?.scrub.walk?;
+            Some((short(walk.done()), short(array.placement.scrub_length(&array.exec))))
         })
     }
 
     /// Stops a scrub; work that it started is completed.
     pub fn stop_scrub(&mut self) {
-        each!(mut self, placement => {
-            if let Some(walk) = placement.membership_mut().and_then(|members| members.scrub.walk.as_mut()) {
+        each!(mut self, array => {
+            let members = array.placement.membership_mut();
+            if let Some(walk) = members.and_then(|members| members.scrub.walk.as_mut()) {
                 walk.stop();
             }
         });
-        self.exec.metadata.stop();
+        self.exec_mut().metadata.stop();
     }
 
     /// The counts of the last scrub, and whether it is still in progress.
     pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
-        let (counts, goes_on) = each!(self, placement => Placement::<M>::scrubbed(placement, &self.exec));
-        let found = self.exec.metadata.found;
+        let (counts, goes_on) = each!(self, array => Placement::<M>::scrubbed(&array.placement, &array.exec));
+        let found = self.exec().metadata.found;
         let (metadata_damaged, metadata_repaired) = (found.damaged, found.repaired);
         (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)
     }
@@ -91,7 +92,7 @@ impl<M: Memory> Array<M> {
     /// that would have to wait, including those that arrived earlier; content already in memory waits for space. In place,
     /// writes that have begun wait, and nothing is refused.
     pub fn set_out_of_space<D: Driver<M>>(&mut self, now: u64, is_out_of_space: bool, driver: &mut D) {
-        self.exec.advance(now);
+        self.exec_mut().advance(now);
         if let Some(log) = self.as_log_mut() {
             log.is_out_of_space = is_out_of_space;
         }
@@ -113,7 +114,7 @@ mod tests {
         let mut array = Array::new(&scheme, Members::opaque(4, 1024, 200), PageMemory::new(1024)).unwrap();
         let check = |array: &Array<PageMemory>, kind| {
             let host = HostRequest { kind, offset: 0, bytes: 1024, arrival: 0, tag: 0 };
-            each!(array, placement => array.exec.check(&host, placement))
+            each!(array, array => array.exec.check(&host, &array.placement))
         };
         let quarter = SEQUENCES_MAX / 4;
         for (write_seqs, is_ending, is_over) in

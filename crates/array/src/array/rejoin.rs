@@ -21,8 +21,8 @@ impl<M: Memory> Array<M> {
         driver: &mut D,
     ) -> Result<(), RejoinError> {
         self.check_rejoin(member, how)?;
-        self.exec.advance(now);
-        each!(mut self, placement => placement.rejoin(member, how, &mut self.exec));
+        self.exec_mut().advance(now);
+        each!(mut self, array => array.placement.rejoin(member, how, &mut array.exec));
         self.poll(driver);
         Ok(())
     }
@@ -30,8 +30,8 @@ impl<M: Memory> Array<M> {
     /// The stamp in `copies`, the superblocks at both ends of the device that returns as `member`: see
     /// [`Superblock::stamp_of`].
     pub fn stamp_of(&self, member: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
-        let own = each!(self, placement => Placement::<M>::superblock_of(placement))?;
-        if self.exec.has_bug(Bug::CopyTrusted) {
+        let own = each!(self, array => Placement::<M>::superblock_of(&array.placement))?;
+        if self.exec().has_bug(Bug::CopyTrusted) {
             return Stamp::of(copies, own.array, own.members[usize::from(member)].uuid);
         }
         own.stamp_of(member, copies)
@@ -40,7 +40,7 @@ impl<M: Memory> Array<M> {
     /// The stamp of a member that failed in this serving and is still open: it has what was durable before it failed. `None`
     /// until superblocks record the failure.
     pub fn stamp_at_failure(&self, member: u16) -> Option<Stamp> {
-        let block = each!(self, placement => Placement::<M>::superblock_on_members(placement))?;
+        let block = each!(self, array => Placement::<M>::superblock_on_members(&array.placement))?;
         let record = block.members.get(usize::from(member))?;
         let is_recorded = record.state == MemberState::Failed && record.failed_epoch == block.epoch;
         let horizon = record.failed_batch;
@@ -52,17 +52,17 @@ impl<M: Memory> Array<M> {
     /// # Errors
     /// The reason why it would not.
     pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), RejoinError> {
-        let has_metadata = each!(self, placement => Placement::<M>::superblock_of(placement).is_some());
+        let has_metadata = each!(self, array => Placement::<M>::superblock_of(&array.placement).is_some());
         if !has_metadata {
             return Err(RejoinError::NoMetadata);
         }
-        if !self.exec.failed[member as usize] {
+        if !self.exec().failed[member as usize] {
             return Err(RejoinError::Active(member));
         }
         let (pages, needed) = (how.pages(), self.member_pages());
         if pages < needed {
             return Err(RejoinError::TooSmall { pages, needed });
         }
-        each!(self, placement => placement.check_rejoin(member, how, &self.exec))
+        each!(self, array => array.placement.check_rejoin(member, how, &array.exec))
     }
 }

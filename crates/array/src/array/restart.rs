@@ -5,6 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_core::scheme::SchemeError;
+use stripewise_exec::ArrayOf;
 
 use crate::in_place::parity_memory::ParityMemory;
 use crate::in_place::resync::Resync;
@@ -18,46 +19,48 @@ impl<M: Memory> Array<M> {
     ///
     /// # Errors
     /// The scheme keeps required state only in memory; the error has the reason.
-    pub fn restart(mut self) -> Result<Self, SchemeError> {
-        self.exec.scheme.check_restart()?;
-        let Placed::InPlace(before) = &mut self.placement else {
+    pub fn restart(self) -> Result<Self, SchemeError> {
+        self.exec().scheme.check_restart()?;
+        let Placed::InPlace(array) = self.0 else {
             unreachable!("such a scheme keeps no log");
         };
+        let ArrayOf { mut exec, placement: mut before } = *array;
         let is_kept = before.cache.as_ref().is_some_and(|cache| !cache.is_volatile);
-        let resync = if is_kept { before.interrupted(&mut self.exec) } else { Resync::default() };
-        let cache = before.erase_memory(is_kept, &mut self.exec);
+        let resync = if is_kept { before.interrupted(&mut exec) } else { Resync::default() };
+        let cache = before.erase_memory(is_kept, &mut exec);
         let zones = before.zones.take().map(|mut zones| {
-            if self.exec.has_bug(Bug::UnflushedMoveKept) {
+            if exec.has_bug(Bug::UnflushedMoveKept) {
                 zones.keep_unflushed();
             }
             zones.restarted()
         });
         let blank = std::mem::take(&mut before.blank);
-        let rows = self.exec.scheme.parity_memory_rows();
-        let fresh = ParityMemory::new(rows, self.exec.geometry.parity(), M::CARRIES_DATA);
+        let rows = exec.scheme.parity_memory_rows();
+        let fresh = ParityMemory::new(rows, exec.geometry.parity(), M::CARRIES_DATA);
         let mut parity_memory = std::mem::replace(&mut before.parity_memory, fresh).restarted();
-        if self.exec.has_bug(Bug::KeptParityLost) {
-            let fresh = ParityMemory::new(rows, self.exec.geometry.parity(), M::CARRIES_DATA);
+        if exec.has_bug(Bug::KeptParityLost) {
+            let fresh = ParityMemory::new(rows, exec.geometry.parity(), M::CARRIES_DATA);
             let lost = std::mem::replace(&mut parity_memory, fresh);
-            lost.into_pages().into_iter().for_each(|page| self.exec.memory.give(page));
+            lost.into_pages().into_iter().for_each(|page| exec.memory.give(page));
         }
-        let mut array = Self::new(&self.exec.scheme, self.exec.members, self.exec.memory)?;
+        let mut array = Self::new(&exec.scheme, exec.members, exec.memory)?;
         #[cfg(debug_assertions)]
-        array.plant(self.exec.bug);
-        array.exec.any_failed = self.exec.any_failed;
-        array.exec.failed = self.exec.failed;
-        let has_hole = array.exec.geometry.parity() > 0 && (!is_kept || array.exec.members.volatile_cache);
-        let walks = has_hole && !array.exec.has_bug(Bug::ResyncSkipped);
-        let next = if walks { 0 } else { array.exec.geometry.rows() };
-        if let Placed::InPlace(placement) = &mut array.placement {
+        array.plant(exec.bug);
+        if let Placed::InPlace(array) = &mut array.0 {
+            let ArrayOf { exec: fresh, placement } = &mut **array;
+            fresh.any_failed = exec.any_failed;
+            fresh.failed = exec.failed;
+            let has_hole = fresh.geometry.parity() > 0 && (!is_kept || fresh.members.volatile_cache);
+            let walks = has_hole && !fresh.has_bug(Bug::ResyncSkipped);
+            let next = if walks { 0 } else { fresh.geometry.rows() };
             placement.zones = zones;
             (placement.blank, placement.parity_memory) = (blank, parity_memory);
             if walks {
-                placement.count_named_pages(&array.exec);
+                placement.count_named_pages(fresh);
             }
             if let Some(cache) = cache {
-                let page_bytes = self.exec.members.page_bytes;
-                placement.cache = cache.restarted(&self.exec.scheme.cache, &array.exec.geometry, page_bytes);
+                let page_bytes = exec.members.page_bytes;
+                placement.cache = cache.restarted(&exec.scheme.cache, &fresh.geometry, page_bytes);
                 before.window.stale().for_each(|row| placement.window.set_stale(row, true));
             }
             placement.resync = Some(resync.starting_at(next));
@@ -68,11 +71,11 @@ impl<M: Memory> Array<M> {
     /// Starts recovery after a loss of power: the first call after [`Self::restart`] or [`Self::open`]. A scrub that the last
     /// serving interrupted continues.
     pub fn resume<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
-        self.exec.advance(now);
-        if !self.exec.read_only {
-            each!(mut self, placement => {
-                if placement.continue_scrub(&self.exec) {
-                    self.exec.begin_metadata_scrub(placement);
+        self.exec_mut().advance(now);
+        if !self.exec().read_only {
+            each!(mut self, array => {
+                if array.placement.continue_scrub(&array.exec) {
+                    array.exec.begin_metadata_scrub(&mut array.placement);
                 }
             });
         }

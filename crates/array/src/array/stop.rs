@@ -7,8 +7,8 @@ use stripewise_core::memory::Memory;
 impl<M: Memory> Array<M> {
     /// Requests a checkpoint: content moved off damaged stripes is durable with it, and the next assembly has little to do.
     pub fn checkpoint<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
-        self.exec.advance(now);
-        let is_read_only = self.exec.read_only;
+        self.exec_mut().advance(now);
+        let is_read_only = self.exec().read_only;
         if let Some(log) = self.as_log_mut().filter(|log| log.is_kept() && !is_read_only) {
             log.durable_mut().sync.is_asked = true;
             self.poll(driver);
@@ -16,24 +16,24 @@ impl<M: Memory> Array<M> {
     }
 
     /// Records in all superblocks that the array was stopped cleanly, once everything is durable and nothing is in progress:
-    /// call [`Self::drain`] and [`Self::checkpoint`] first, and let a flush complete. Nothing may be requested of the array
-    /// after this call.
+    /// call [`drain`](crate::Controller::drain) and [`Self::checkpoint`] first, and let a flush complete. Nothing may be
+    /// requested of the array after this call.
     ///
     /// If a member is set back to an earlier state while the array is stopped, it then has an older version, and counts as
     /// absent.
     pub fn stop<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
-        self.exec.advance(now);
-        if self.exec.read_only {
+        self.exec_mut().advance(now);
+        if self.exec().read_only {
             return;
         }
-        match &mut self.placement {
-            Placed::InPlace(placement) => {
-                if let Some(roster) = &mut placement.roster {
+        match &mut self.0 {
+            Placed::InPlace(array) => {
+                if let Some(roster) = &mut array.placement.roster {
                     roster.is_stopping = true;
                 }
             }
-            Placed::Log(log) => {
-                if let Some(durable) = &mut log.durable {
+            Placed::Log(array) => {
+                if let Some(durable) = &mut array.placement.durable {
                     let superblock = &mut durable.members.superblock;
                     superblock.is_clean = superblock.version > 1;
                     durable.is_news = true;

@@ -6,7 +6,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::format::MemberState;
 use stripewise_core::memory::Memory;
 
-use crate::Array;
+use crate::{Array, Controller};
 
 /// A member in the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl<M: Memory> Array<M> {
     /// The state of the array. Whether members are out of space, and how many spares wait, is left to its driver.
     pub fn state(&self) -> ArrayState {
         let geometry = self.geometry();
-        let is_apart = self.exec.has_bug(Bug::LimitForgetsDeltas);
+        let is_apart = self.exec().has_bug(Bug::LimitForgetsDeltas);
         let group = |member: u32| (member < geometry.members || is_apart).then(|| geometry.group_of(member));
         let standing = |member: u16| MemberStanding {
             state: match self.is_failed(member) {
@@ -106,7 +106,7 @@ impl<M: Memory> Array<M> {
         ArrayState {
             members: (0..self.members() as u16).map(standing).collect(),
             tolerance: geometry.tolerance(),
-            is_read_only: self.exec.read_only,
+            is_read_only: self.exec().read_only,
             is_resyncing: self.is_resyncing(),
             is_rebuild_halted: self.rebuild_halted().is_some(),
             rebuild_lost: self.rebuild_lost(),

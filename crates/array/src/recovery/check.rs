@@ -138,7 +138,7 @@ impl<M: Memory> Array<M> {
         told: &mut dyn FnMut(&Trouble),
     ) -> Checked {
         assert!(M::CARRIES_DATA, "without data there is nothing to be checked");
-        let geometry = self.exec.geometry();
+        let geometry = self.exec().geometry();
         let mut copies = opened.damaged.clone();
         if let Some(log) = self.as_log().filter(|log| log.durable.is_some()) {
             let members = &log.durable().members;
@@ -163,7 +163,7 @@ impl<M: Memory> Array<M> {
             Some(log) => check_log(log, &mut check),
             None => self.as_in_place().into_iter().for_each(|placement| {
                 for row in 0..geometry.rows() {
-                    check.stripe(&mut placement.row(row, &self.exec), placement.is_encoded(row));
+                    check.stripe(&mut placement.row(row, self.exec()), placement.is_encoded(row));
                 }
             }),
         }

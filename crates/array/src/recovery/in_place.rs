@@ -8,6 +8,7 @@ use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
 use stripewise_core::memory::Memory;
 use stripewise_core::scheme::{Members, Scheme};
+use stripewise_exec::ArrayOf;
 
 use super::assemble::Assembly;
 use super::in_place_deferred as deferred;
@@ -130,7 +131,7 @@ pub(super) fn open<M: Memory>(
     let mut array = Array::new(scheme, members, memory.take().expect("it is given once"))?;
     for (member, position) in opened.positions.iter().enumerate() {
         if position.is_none() {
-            array.exec.take_out(member as u16);
+            array.exec_mut().take_out(member as u16);
         }
     }
     let span = superblock_pages(superblock.page_bytes);
@@ -140,8 +141,9 @@ pub(super) fn open<M: Memory>(
         position => position.map_or(superblock.pages, |at| media.size(at).0) - span,
     };
     let back = opened.positions.iter().enumerate().map(last).collect();
-    if let Placed::InPlace(placement) = &mut array.placement {
-        placement.begin_members(superblock.clone(), back, &mut array.exec);
+    if let Placed::InPlace(array) = &mut array.0 {
+        let ArrayOf { exec, placement } = &mut **array;
+        placement.begin_members(superblock.clone(), back, exec);
         if let Some(members) = placement.membership_mut() {
             members.note_without_back(assembly.without_back);
         }
@@ -149,13 +151,7 @@ pub(super) fn open<M: Memory>(
             placement.has_on_members(assembly.superblock.clone());
         }
         if let Some(table) = table {
-            placement.begin_journal(
-                superblock.array,
-                superblock.epoch,
-                table,
-                superblock.journal,
-                &mut array.exec,
-            );
+            placement.begin_journal(superblock.array, superblock.epoch, table, superblock.journal, exec);
         }
         if let Some(marks) = marks {
             placement.begin_intent(
@@ -166,7 +162,7 @@ pub(super) fn open<M: Memory>(
                         intent.load(group, newest.version, newest.words.as_deref());
                     }
                 },
-                &mut array.exec,
+                exec,
             );
         }
     }

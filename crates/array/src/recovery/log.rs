@@ -18,6 +18,7 @@ use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
 use stripewise_core::memory::Memory;
 use stripewise_core::scheme::{Members, Scheme};
+use stripewise_exec::ArrayOf;
 
 use crate::log::Log;
 
@@ -210,7 +211,7 @@ pub(super) fn open<M: Memory>(
 
     for (member, position) in positions.iter().enumerate() {
         if position.is_none() {
-            array.exec.take_out(member as u16);
+            array.exec_mut().take_out(member as u16);
         }
     }
     let log = array.as_log_mut().expect("the scheme has a log");
@@ -288,11 +289,12 @@ pub(super) fn open<M: Memory>(
         durable.newest = Some(header);
         durable.commit_on = Some((commit, keepers.fold(0, |mask, member| mask | 1 << member)));
     }
-    if let Placed::Log(log) = &mut array.placement {
-        log.review_groups(&mut array.exec);
+    if let Placed::Log(array) = &mut array.0 {
+        let ArrayOf { exec, placement: log } = &mut **array;
+        log.review_groups(exec);
         for (member, record) in (0..).zip(&superblock.members) {
             if record.state == MemberState::Rebuilding {
-                log.begin_rebuild(member, record.cursor, &mut array.exec);
+                log.begin_rebuild(member, record.cursor, exec);
             }
         }
     }

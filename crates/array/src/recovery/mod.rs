@@ -206,11 +206,11 @@ impl<M: Memory> Array<M> {
             opened.damaged.extend(damage::of_superblocks(&offered, &opened.positions));
             opened.reconstructed = reconstructed;
             if opening.read_only {
-                array.exec.only_read();
+                array.exec_mut().only_read();
             } else {
                 superblocks::erase_moved(media, &offered, &assembly.superblock, &opened.positions);
             }
-            array.exec.metadata.believes = opening.unchained;
+            array.exec_mut().metadata.believes = opening.unchained;
             (array, opened)
         })
     }

@@ -1,6 +1,6 @@
 //! The readings of write caches, by hand: when room is free, what thresholds count, whom strips wait for, whether reads pass.
 
-use stripewise_array::{Class, RequestKind};
+use stripewise_array::{Class, Controller, RequestKind};
 
 use crate::support::Rig;
 

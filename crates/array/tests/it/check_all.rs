@@ -5,7 +5,7 @@ use stripewise_array::format::{
     CheckpointHeader, Commit, EntryRole, REDO_MAGIC, RedoRecord, Structure, Summary, crc32c, summary,
 };
 use stripewise_array::{
-    Array, AssemblyOptions, Checked, DamagedCopy, Members, Outcome, PageMemory, Scheme, Trouble,
+    Array, AssemblyOptions, Checked, Controller, DamagedCopy, Members, Outcome, PageMemory, Scheme, Trouble,
 };
 
 use crate::disk::{Disk, Host};

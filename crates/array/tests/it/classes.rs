@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
+use stripewise_array::Controller;
 
 use stripewise_array::RequestKind::{Read, Write};
 use stripewise_array::format::FailReason;

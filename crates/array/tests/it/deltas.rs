@@ -1,5 +1,6 @@
 //! Parity logging: members with deltas of parity belong to every group.
 
+use stripewise_array::Controller;
 use stripewise_array::format::FailReason;
 
 use crate::support::Rig;

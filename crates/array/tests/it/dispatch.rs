@@ -1,7 +1,7 @@
 //! Dispatch disciplines, over members that carry out one operation at a time.
 
 use stripewise_array::RequestKind::{Flush, Read, Trim, Write};
-use stripewise_array::{OperationKind, Scheme};
+use stripewise_array::{Controller, OperationKind, Scheme};
 use stripewise_base::prng::Prng;
 
 use crate::support::{Rig, Seen};

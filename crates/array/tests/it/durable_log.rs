@@ -1,9 +1,9 @@
 //! A log with metadata: content that a flush covered is present after the array is assembled again.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::format::{Copy, MemberState, Superblock, Uuid};
-use stripewise_array::{AssemblyOptions, Outcome, RejoinError, Rejoining, RequestKind, SubmitError};
+use stripewise_array::{
+    AssemblyOptions, Controller, Outcome, RejoinError, Rejoining, RequestKind, SubmitError,
+};
 
 use crate::disk::{Disk, Host};
 

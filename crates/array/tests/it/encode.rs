@@ -1,7 +1,7 @@
 //! The encoding buffer, over three members that carry out one operation at a time; parity is on the last one.
 
-use stripewise_array::OperationKind;
 use stripewise_array::RequestKind::{Flush, Read, Write};
+use stripewise_array::{Controller, OperationKind};
 use stripewise_base::prng::Prng;
 
 use crate::support::{Rig, Seen};

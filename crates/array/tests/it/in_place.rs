@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, Features, IntentPage, RedoRecord, Uuid};
-use stripewise_array::{AssemblyOptions, Outcome, RequestKind};
+use stripewise_array::{AssemblyOptions, Controller, Outcome, RequestKind};
 
 use crate::disk::{Disk, Host};
 

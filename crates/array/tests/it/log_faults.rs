@@ -6,7 +6,7 @@ use stripewise_array::format::checkpoint::body_bytes;
 use stripewise_array::format::{
     CheckpointHeader, Commit, Entry, EntryRole, Summary, SummaryHeader, Superblock, Uuid,
 };
-use stripewise_array::{AssemblyOptions, Outcome, Rejoining, RequestKind};
+use stripewise_array::{AssemblyOptions, Controller, Outcome, Rejoining, RequestKind};
 
 use crate::disk::{Disk, Host};
 

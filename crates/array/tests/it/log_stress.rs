@@ -1,6 +1,6 @@
 //! Logs under stress: nearly full and damaged, and beyond parity. Work ends, and every request is answered.
 
-use stripewise_array::{Outcome, RequestKind};
+use stripewise_array::{Controller, Outcome, RequestKind};
 
 use crate::disk::{Disk, Host};
 

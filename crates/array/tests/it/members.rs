@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::format::{ChecksumPage, MemberState, REDO_MAGIC, Superblock, Uuid, crc32c};
-use stripewise_array::{AssemblyOptions, Halt, RejoinError, Rejoining, RequestKind};
+use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
 
 use crate::disk::{Disk, Host};
 

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use case::{Example, check};
 use stripewise_array::format::Uuid;
 use stripewise_array::health::{MembersHealth, Reason, health_of};
-use stripewise_array::{Rejoining, Trouble};
+use stripewise_array::{Controller, Rejoining, Trouble};
 use stripewise_base::prng::Prng;
 
 use crate::disk::Host;

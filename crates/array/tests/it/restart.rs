@@ -1,7 +1,7 @@
 //! Restart after a power loss.
 
 use stripewise_array::format::FailReason;
-use stripewise_array::{Class, OperationKind, RequestKind, Scheme};
+use stripewise_array::{Class, Controller, OperationKind, RequestKind, Scheme};
 
 use crate::support::Rig;
 

@@ -4,7 +4,7 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::format::{Superblock, Uuid};
-use stripewise_array::{AssemblyOptions, Halt, RejoinError, Rejoining, RequestKind};
+use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
 
 use crate::disk::{Disk, Host};
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{Commit, Copy, MemberState, Superblock, Uuid, superblock_pages};
-use stripewise_array::{AssemblyOptions, Bug, Outcome, Rejoining};
+use stripewise_array::{AssemblyOptions, Bug, Controller, Outcome, Rejoining};
 
 use crate::disk::{Disk, Host};
 

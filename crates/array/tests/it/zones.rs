@@ -1,7 +1,7 @@
 //! Zones and parity in persistent memory, by hand: which pages are read and written for small writes, one after the other.
 
 use stripewise_array::format::FailReason;
-use stripewise_array::{Class, OperationKind, RequestKind};
+use stripewise_array::{Class, Controller, OperationKind, RequestKind};
 
 use crate::support::Rig;
 

@@ -3,8 +3,8 @@
 use anyhow::{Result, anyhow, bail};
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    Array, AssemblyOptions, HostRequest, Identity, Members, PageMemory, RecoveryReport, RequestKind, Scheme,
-    Timing, create,
+    Array, AssemblyOptions, Controller, HostRequest, Identity, Members, PageMemory, RecoveryReport,
+    RequestKind, Scheme, Timing, create,
 };
 use stripewise_base::prng::Prng;
 

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::format::Uuid;
 use stripewise_array::placement::Persistence;
-use stripewise_array::{AssemblyOptions, Identity, Metadata, Scheme, SubmitError, create};
+use stripewise_array::{AssemblyOptions, Controller, Identity, Metadata, Scheme, SubmitError, create};
 use stripewise_engine::{
     Engine, FileMedia, Files, IoMode, MemberFile, Options, PlanRecord, Rejected, Request, Timekeeping,
 };

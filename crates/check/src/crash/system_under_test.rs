@@ -4,7 +4,7 @@ use stripewise_array::ScrubCounts;
 use stripewise_array::format::{FailReason, Superblock, superblock_pages};
 use stripewise_array::health::ArrayState;
 use stripewise_array::{
-    Array, AssembleError, AssemblyOptions, Bug, HostRequest, OperationId, Outcome, PageMemory,
+    Array, AssembleError, AssemblyOptions, Bug, Controller, HostRequest, OperationId, Outcome, PageMemory,
     RecoveryReport, Rejoining, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
@@ -152,11 +152,11 @@ impl SystemUnderTest for Array<PageMemory> {
         payload: Box<[u8]>,
         driver: &mut SimDriver,
     ) -> Result<(), (SubmitError, Box<[u8]>)> {
-        self.submit(now, request, payload, driver)
+        Controller::submit(self, now, request, payload, driver)
     }
 
     fn dispatch(&mut self, driver: &mut SimDriver) {
-        self.dispatch(driver);
+        Controller::dispatch(self, driver);
     }
 
     fn fill(&mut self, page: u32, content: &[u8]) {
@@ -164,11 +164,11 @@ impl SystemUnderTest for Array<PageMemory> {
     }
 
     fn completed(&mut self, now: Nanos, id: OperationId, outcome: Outcome, driver: &mut SimDriver) {
-        self.completed(now, id, outcome, Timing::default(), driver);
+        Controller::completed(self, now, id, outcome, Timing::default(), driver);
     }
 
     fn timer(&mut self, now: Nanos, driver: &mut SimDriver) {
-        self.timer(now, driver);
+        Controller::timer(self, now, driver);
     }
 
     fn bytes(&self) -> u64 {

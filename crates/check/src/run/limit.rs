@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::health::{ArrayState, Ledger, MembersHealth, OverLimit};
-use stripewise_array::{OperationKind, Outcome};
+use stripewise_array::{Controller, OperationKind, Outcome};
 
 use super::CaseRun;
 use crate::bugs::Planted;

@@ -2,6 +2,7 @@
 //! restore.
 
 use std::collections::{BTreeMap, BTreeSet};
+use stripewise_array::Controller;
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::Persistence;

@@ -1,6 +1,6 @@
 //! How an engine ends.
 
-use stripewise_array::MetadataScrubbed;
+use stripewise_array::{Controller, MetadataScrubbed};
 
 use super::{Engine, FailMode, Rate};
 use crate::backend::Backend;

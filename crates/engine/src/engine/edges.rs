@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use stripewise_array::Halt;
 use stripewise_array::format::{FailReason, Uuid};
 use stripewise_array::health::{ArrayState, Troubles};
+use stripewise_array::{Controller, Halt};
 
 use super::Engine;
 use crate::backend::Backend;

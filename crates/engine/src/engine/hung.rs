@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use stripewise_array::Rejoining;
+use stripewise_array::{Controller, Rejoining};
 use stripewise_base::Nanos;
 
 use super::Engine;

@@ -1,7 +1,7 @@
 //! Members that leave the array, return to it or replace others.
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Halt, RejoinError, Rejoining};
+use stripewise_array::{Controller, Halt, RejoinError, Rejoining};
 
 use super::Engine;
 use crate::backend::Backend;

@@ -20,7 +20,7 @@ use stripewise_array::format::{Owner, Superblock};
 use stripewise_array::health::Spares;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
-    Array, HostRequest, PlanView, RecoveryReport, RequestKind, SECTOR_BYTES, SubmitError, Timing,
+    Array, Controller, HostRequest, PlanView, RecoveryReport, RequestKind, SECTOR_BYTES, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 

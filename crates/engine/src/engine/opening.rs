@@ -5,8 +5,8 @@ use std::path::Path;
 use stripewise_array::format::Superblock;
 use stripewise_array::placement::{FirstWrites, PlacementPolicy};
 use stripewise_array::{
-    Array, AssembleError, AssemblyOptions, Media, Members, Memory, Metadata, PagePool, RecoveryReport,
-    Scheme, SchemeError,
+    Array, AssembleError, AssemblyOptions, Controller, Media, Members, Memory, Metadata, PagePool,
+    RecoveryReport, Scheme, SchemeError,
 };
 
 use super::known::Known;

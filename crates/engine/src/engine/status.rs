@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use stripewise_array::Halt;
 use stripewise_array::format::Uuid;
 use stripewise_array::log::{LogCounts, StreamCounts};
+use stripewise_array::{Controller, Halt};
 use stripewise_base::Nanos;
 
 use super::Engine;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::FailReason;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, AssemblyOptions, At, Driver, Found, HostRequest, Media, MemberLoad,
-    Operation, OperationId, OperationKind, Outcome, PageId, PagePool, PlanId, Rejoining, RequestKind,
-    SECTOR_BYTES, Scheme, SubmitError, Timing,
+    Acknowledgement, Admission, Array, AssemblyOptions, At, Controller, Driver, Found, HostRequest, Media,
+    MemberLoad, Operation, OperationId, OperationKind, Outcome, PageId, PagePool, PlanId, Rejoining,
+    RequestKind, SECTOR_BYTES, Scheme, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::sample::select;
 use rustix::io::Errno;
-use stripewise_array::{Class, Operation, OperationKind};
+use stripewise_array::{Class, Controller, Operation, OperationKind};
 use stripewise_engine::{
     Backend, Engine, EngineError, Failed, Failure, Options, Order, Request, Timekeeping,
 };

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use stripewise_array::SchemeError;
+use stripewise_array::{Controller, SchemeError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Engine, EngineError, MemberFile};
 use tempfile::TempDir;

@@ -1,6 +1,6 @@
 //! Rebuilds and scrubs of a host.
 
-use stripewise_array::ScrubCounts;
+use stripewise_array::{Controller, ScrubCounts};
 
 use super::Host;
 

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stripewise_array::format::{Copy, FailReason, Superblock, Uuid, superblock_pages};
 use stripewise_array::{
-    Acknowledgement, Admission, Array, AssembleError, AssemblyOptions, At, Class, Driver, Found, HostRequest,
-    Identity, Media, MemberLoad, Members, Operation, OperationId, OperationKind, Outcome, PageMemory, PlanId,
-    RecoveryReport, RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing, create,
+    Acknowledgement, Admission, Array, AssembleError, AssemblyOptions, At, Class, Controller, Driver, Found,
+    HostRequest, Identity, Media, MemberLoad, Members, Operation, OperationId, OperationKind, Outcome,
+    PageMemory, PlanId, RecoveryReport, RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing,
+    create,
 };
 
 #[allow(unused_imports, reason = "each test uses what it needs of the disk")]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use stripewise_array::format::{Superblock, superblock_pages};
 use stripewise_array::{
-    Array, AssemblyOptions, Checked, Members, PRESETS, PageMemory, RequestKind, Scheme, Trouble,
+    Array, AssemblyOptions, Checked, Controller, Members, PRESETS, PageMemory, RequestKind, Scheme, Trouble,
 };
 use stripewise_base::prng::Prng;
 

@@ -7,8 +7,8 @@ use stripewise_core::ids::PlanId;
 
 use stripewise_array::update::MemberLoad;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Driver, HostRequest, Members, NoMemory, Operation, OperationId,
-    Outcome, RequestKind, Scheme, SubmitError, Timing,
+    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, Members, NoMemory, Operation,
+    OperationId, Outcome, RequestKind, Scheme, SubmitError, Timing,
 };
 
 /// Bytes of a page.

@@ -2,7 +2,7 @@
 
 use stripewise_array::format::MemberState;
 use stripewise_array::health::{ArrayState, MembersHealth, Reason, health_of};
-use stripewise_array::{Array, PageMemory};
+use stripewise_array::{Array, Controller, PageMemory};
 
 /// The parts of an array's state from which users learn whether it is redundant: `status`, events, metrics and the reports of
 /// rebuilds and scrubs are made of them.
