@@ -55,7 +55,7 @@ impl<M: Memory> Array<M> {
         }
         each!(mut self, array => {
             array.placement.begin_scrub(&array.exec);
-            array.exec.begin_metadata_scrub(&mut array.placement);
+            array.exec.begin_metadata_scrub(&array.placement);
         });
         self.poll(driver);
     }

@@ -75,7 +75,7 @@ impl<M: Memory> Array<M> {
         if !self.exec().read_only {
             each!(mut self, array => {
                 if array.placement.continue_scrub(&array.exec) {
-                    array.exec.begin_metadata_scrub(&mut array.placement);
+                    array.exec.begin_metadata_scrub(&array.placement);
                 }
             });
         }
