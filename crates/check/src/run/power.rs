@@ -157,8 +157,11 @@ impl CaseRun<'_> {
         }
         let mut torn = std::mem::take(&mut self.power.torn);
         // A row that is consistent because a chunk was decoded and written back may contain data that never existed.
-        let data = self.simulation.array.geometry().data;
-        torn.retain(|&row| !self.audit().is_whole(row) || (0..data).any(|member| self.is_gone(row, member)));
+        let array = &self.simulation.array;
+        let data = array.geometry().data;
+        // An interrupted update that is done again writes parity of what members may have lost with their volatile caches.
+        let is_open = |row: u64| array.is_updating(row) || !self.audit().is_whole(row);
+        torn.retain(|&row| is_open(row) || (0..data).any(|member| self.is_gone(row, member)));
         self.power.torn = torn;
         if self.simulation.array.is_resyncing() {
             return Ok(());
