@@ -36,7 +36,7 @@ pub struct Entry {
     blockers: u32,
     /// Waiting plans in order of arrival, linked through the plans themselves.
     pub first_waiter: PlanId,
-    /// The last waiting plan, or [`NONE`].
+    /// The last waiting plan, or [`PlanId::NONE`].
     pub last_waiter: PlanId,
 }
 
@@ -210,7 +210,7 @@ impl RowLocks {
     }
 
     /// Makes `plan`, the one [`RowLock::SharedParity`] of `row`, wait for the row alone, in front of all who wait. Returns the
-    /// plan that was first until now, or [`NONE`]; `None` if it has the row alone at once.
+    /// plan that was first until now, or [`PlanId::NONE`]; `None` if it has the row alone at once.
     pub fn upgrade(&mut self, row: u64, plan: PlanId) -> Option<PlanId> {
         let slot = self.slot(row);
         let entry = &mut self.entries[slot];

@@ -61,7 +61,7 @@ pub struct Executor<M: Memory> {
     pub piq: Option<Piq>,
     /// The waiting requests, by member; only where some may wait for room or for others.
     pub earliest: Option<Earliest>,
-    /// The request that is being split, or [`NONE`].
+    /// The request that is being split, or [`RequestId::NONE`].
     pub splitting: RequestId,
     /// Number of operations queued and in flight at a member at which no new plan is issued to the member.
     pub queue_limit: u32,
@@ -75,7 +75,7 @@ pub struct Executor<M: Memory> {
     pub free_plan: PlanId,
     /// The requests that wait for plans.
     pub attachments: Vec<Attachment>,
-    /// The first free slot of `attachments`, or [`NONE`].
+    /// The first free slot of `attachments`, or [`NONE`](stripewise_core::ids::NONE).
     pub free_attachment: u32,
     /// Operations of all plans: `stride` slots a plan.
     pub slots: Vec<Slot>,

@@ -210,7 +210,7 @@ pub struct Superblock {
     /// The name of the scheme that the array was created with; at most [`NAME_BYTES_MAX`] bytes.
     pub scheme: String,
     /// The settings of that scheme that differ from their defaults, as TOML (`Scheme::to_settings`); at most
-    /// [`settings_bytes_max`] bytes. In version 1, empty if they did not fit.
+    /// `settings_bytes_max` bytes. In version 1, empty if they did not fit.
     pub settings: String,
     /// All members, in order; at most [`SUPERBLOCK_MEMBERS_MAX`].
     pub members: Vec<MemberRecord>,
