@@ -109,7 +109,7 @@ impl Monitor {
         })
     }
 
-    /// Waits until the events of the beginning are written, up to a limit.
+    /// Waits until the events that were reported so far are written, up to a limit.
     pub(crate) fn catch_up(&self) {
         self.outlet.catch_up();
     }

@@ -211,8 +211,8 @@ impl Server {
         self.http.as_ref().map(Responder::address)
     }
 
-    /// Waits until the events of the beginning are in the log, up to a limit, so that a caller that has seen the server
-    /// begin sees no later line of it.
+    /// Waits until the events of the start are written, up to a limit: a server in the background leaves the terminal of its
+    /// caller then.
     pub fn catch_up(&self) {
         self.monitor.catch_up();
     }

@@ -142,7 +142,7 @@ fn from_a_full_zone_the_block_goes_home_that_was_not_written_for_longest() {
     assert_eq!(zones.evict(), Some((4, 4)), "block 1: block 0 was written a moment ago");
     assert!(!zones.is_stopped());
     zones.bring_home(request(99));
-    assert!(zones.is_moving(5, request(1)), "whoever writes it waits");
+    assert!(zones.is_moving(5, request(1)), "a write of the page waits");
     (4..8).for_each(|page| zones.moved_to(page));
     zones.brought_home(request(99), false);
     assert_eq!((zones.counts().evicted, zones.blocks()), (4, 7), "and the map forgets it");

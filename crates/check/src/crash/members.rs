@@ -286,9 +286,10 @@ impl Members {
         one.armed.is_some() || one.is_lost
     }
 
-    /// Pages that may lose with power what reads return, although flushes succeed.
-    pub(crate) fn forsaken(&self) -> impl Iterator<Item = u32> + '_ {
-        let changes = self.each.iter().flat_map(|one| &one.changes);
+    /// The pages of all members but those of `except` that may lose with power what reads return, although flushes succeed.
+    pub(crate) fn forsaken(&self, except: u64) -> impl Iterator<Item = u32> + '_ {
+        let those = (0..).zip(&self.each).filter(move |(member, _)| except >> member & 1 == 0);
+        let changes = those.flat_map(|(_, one)| &one.changes);
         changes.filter(|change| change.is_forsaken).map(|change| change.page)
     }
 

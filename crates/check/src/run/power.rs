@@ -159,7 +159,8 @@ impl CaseRun<'_> {
         // A row that is consistent because a chunk was decoded and written back may contain data that never existed.
         let array = &self.simulation.array;
         let data = array.geometry().data;
-        // An interrupted update that is done again writes parity of what members may have lost with their volatile caches.
+        // An interrupted update that is done again writes the parity of data that members may have lost with their volatile
+        // caches. The resync corrects it.
         let is_open = |row: u64| array.is_updating(row) || !self.audit().is_whole(row);
         torn.retain(|&row| is_open(row) || (0..data).any(|member| self.is_gone(row, member)));
         self.power.torn = torn;

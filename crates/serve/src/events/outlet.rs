@@ -15,8 +15,8 @@ use crate::error::ServeError;
 const WAITING_MAX: usize = 1024;
 /// Most events that wait for the operator's program.
 const PROGRAM_WAITING_MAX: usize = 256;
-/// How long the end of the server waits for unwritten events, and for the program.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long the server waits for unwritten events, when it begins and when it ends, and for the program.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An entry of the queue of the writing thread.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Programs {
 }
 
 fn wait(over: &Receiver<()>, otherwise: &str) {
-    if over.recv_timeout(FAREWELL) == Err(RecvTimeoutError::Timeout) {
+    if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
         tracing::warn!("{otherwise}");
     }
 }
@@ -108,7 +108,7 @@ impl Outlet {
         self.events.clone()
     }
 
-    /// Waits until the events that were told so far are written, up to a limit.
+    /// Waits until the events that were reported so far are written, up to a limit.
     pub(crate) fn catch_up(&self) {
         let (mark, passed) = sync_channel(0);
         if self.events.to.try_send(Entry::Mark(mark)).is_ok() {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn who_catches_up_finds_every_event_written_that_was_told() {
+    fn after_catching_up_every_event_is_in_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let at = EventFile::of(folder.path(), "pool");
         let outlet = Outlet::start("pool".into(), Some(at.clone()), None).unwrap();

@@ -61,6 +61,9 @@ impl Scenario {
         self.counts.replayed += opened.replayed;
         self.outdated |= missing;
         self.coming &= !missing;
+        if self.shape.kind.has_hole() {
+            self.forsaken.extend(self.members.forsaken(missing));
+        }
         Ok(Some((system, missing)))
     }
 

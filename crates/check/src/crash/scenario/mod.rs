@@ -53,8 +53,9 @@ pub(crate) struct Scenario {
     pub(super) is_stopped: bool,
     /// Pages of rows whose parity may not match the data, in arrays with a write hole.
     pub(super) holes: BTreeSet<u32>,
-    /// The same for rows that a failed flush covered when the server was killed, before superblocks recorded the failure:
-    /// flushes succeed from then on, and the next loss of power undoes the writes behind a resync of parity.
+    /// The same for rows that a failed flush should have covered, of a member that the array takes again because the server was
+    /// killed before superblocks recorded the failure. Flushes succeed from then on, but the next loss of power undoes the
+    /// writes, after a resync has corrected parity.
     pub(super) forsaken: BTreeSet<u32>,
     /// Whether all missing members return at the end.
     pub(super) mends: bool,
@@ -163,9 +164,6 @@ impl Scenario {
         self.counts.crashes += 1;
         self.counts.undecided += u64::from(!undecided.is_empty());
         if let Keep::Killed(seed) = keep {
-            if self.shape.kind.has_hole() {
-                self.forsaken.extend(self.members.forsaken());
-            }
             self.members.kill(in_flight, seed);
             self.counts.kills += 1;
             return;
