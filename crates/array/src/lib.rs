@@ -8,6 +8,7 @@
 mod array;
 pub mod health;
 pub mod in_place;
+mod job;
 pub mod log;
 mod membership;
 mod recovery;

@@ -12,7 +12,7 @@ use stripewise_core::plan::{Purpose, Step};
 
 use crate::metadata_pieces::{KINDS, Kind, Piece, PieceLocation, is_superblock};
 use crate::metadata_walk::{Doing, ROUND, Reading};
-use crate::{Executor, Placement};
+use crate::{Built, Executor, Placement, TooManyLost};
 
 pub use crate::metadata_walk::{MetadataScrub, MetadataScrubbed, ScrubCounts, Wanted};
 
@@ -168,13 +168,13 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Builds the step that reads pages of metadata. Builds none if a page was tried and cannot be read.
-    pub fn build_inspect(&mut self, plan: PlanId) {
+    pub(crate) fn build_inspect(&mut self, plan: PlanId) -> Result<Built, TooManyLost> {
         let reading = self.metadata.walk.as_ref().and_then(|walk| walk.reading.as_ref());
-        let Some(reading) = reading.filter(|_| self.plans[plan].lost == 0) else { return };
+        let Some(reading) = reading.filter(|_| self.plans[plan].lost == 0) else { return Ok(Built::Ready) };
         let done = (reading.bytes.len() / self.members.page_bytes as usize) as u32;
         let (member, first) = (reading.run.member, reading.run.first + done);
         if self.failed[usize::from(member)] {
-            return;
+            return Ok(Built::Ready);
         }
         let count = reading.wanted;
         for nth in 0..count {
@@ -192,10 +192,11 @@ impl<M: Memory> Executor<M> {
         slot.steps.operations = count as u16;
         slot.steps.push(Step::Operations { first: 0, count: count as u16 });
         slot.steps.acknowledge_here();
+        Ok(Built::Ready)
     }
 
     /// Pages of metadata were read, or cannot be read.
-    pub fn inspected<P: Placement<M>, D: Driver<M>>(
+    pub(crate) fn inspected<P: Placement<M>, D: Driver<M>>(
         &mut self,
         plan: PlanId,
         placement: &mut P,

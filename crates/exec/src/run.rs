@@ -197,7 +197,12 @@ impl<M: Memory> Executor<M> {
             slot.path.around = None;
             slot.path.returned = 0;
         }
-        let built = match placement.build(plan, self, driver) {
+        let built = if slot.purpose == Purpose::Inspect {
+            self.build_inspect(plan)
+        } else {
+            placement.build(plan, self, driver)
+        };
+        let built = match built {
             Ok(Built::Ready) => true,
             Ok(Built::Needs(_)) if self.plans[plan].lock == RowLock::SharedParity => {
                 return self.upgrade(plan, placement, driver);
@@ -521,7 +526,9 @@ impl<M: Memory> Executor<M> {
 
     /// Frees the plan's buffers and row lock, and returns the plan to the arena.
     fn finish<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
-        if !placement.finished(plan, self, driver) {
+        if self.plans[plan].purpose == Purpose::Inspect {
+            self.inspected(plan, placement, driver);
+        } else if !placement.finished(plan, self, driver) {
             return;
         }
         if self.plans[plan].first_request != NONE {

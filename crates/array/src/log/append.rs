@@ -7,10 +7,12 @@ use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
-use stripewise_exec::Executor;
+use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Content;
+use crate::log::job::{AnyJob, Facts};
 use crate::log::write::Refusal;
 use crate::log::{Band, Collection, Log, Open};
 
@@ -177,7 +179,7 @@ impl Log {
         let most = self.data_of_group(self.group(open.segment), exec);
         let count = self.buffer.queues[stream].count.min(self.room(at, &open, exec)).min(most);
         let width = count + parity;
-        let plan = exec.take_plan(0, Purpose::Append);
+        let plan = self.take_plan(0, Append, exec);
         let (turn, stride) = self.next_of_band(stream, &open, count, most, exec);
         self.homes_mut(plan).fill(NOWHERE);
         let chunks = Chunks { stream, at, count, stride };
@@ -361,7 +363,7 @@ impl Log {
     }
 
     /// Builds the steps of writing a stripe: compute parity, then write all columns at once.
-    pub(crate) fn build_append<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_append<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present, exec);
         let data = exec.plans[plan].wanted;
@@ -401,7 +403,7 @@ impl Log {
         class: impl Fn(u32) -> Class,
         exec: &mut Executor<M>,
     ) {
-        let is_append = exec.plans[plan].purpose == Purpose::Append;
+        let is_append = matches!(self.jobs[plan].job, AnyJob::Append(_));
         let stream = if exec.scheme.elastic.device_streams && is_append { self.stream_of(plan) } else { 0 };
         let first = exec.plans[plan].steps.operations;
         let count = mask.count_ones() as u16;
@@ -425,7 +427,7 @@ impl Log {
 
     /// Completes the write of a stripe, or of as much of it as its parity can replace: its chunks are now mapped to its slots,
     /// unless they were overwritten meanwhile.
-    pub(crate) fn appended<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn appended<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let wanted = exec.plans[plan].wanted;
         let is_relocation = self.stream_of(plan) >= self.hosts();
         let gave_up = exec.plans[plan].gave_up;
@@ -484,5 +486,44 @@ impl Log {
         self.is_full = true;
         self.fail_waiting(Refusal::NoSpace, exec, driver);
         true
+    }
+}
+
+/// Writes a stripe of chunks from controller memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Append;
+
+impl Job<Log> for Append {
+    const FACTS: Facts = Facts::of_stripe(Purpose::Append);
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_append(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
+        log.encode_stripe(plan, exec);
+    }
+
+    fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
+        let lost = log.slots_on_failed(plan, log.present(plan), exec);
+        let is_bad = log.is_beyond(lost, exec.plans[plan].wanted, exec);
+        if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.appended(plan, exec);
     }
 }

@@ -8,10 +8,12 @@ use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
-use stripewise_exec::Executor;
+use stripewise_exec::{Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::contents::Content;
 use crate::log::durable::Batch;
+use crate::log::job::{AnyJob, Facts};
 use crate::log::{Log, Open, Role};
 
 /// Number of chunk writes that may fail on a member before the member is failed.
@@ -155,13 +157,13 @@ impl Log {
         }
         batch.is_closing = true;
         let first = batch.first;
-        let plan = exec.take_plan(first, Purpose::Summary);
+        let plan = self.take_plan(first, WriteSummary, exec);
         exec.begin(plan, self, driver);
         true
     }
 
     /// Builds the step of writing a summary: all its copies.
-    pub(crate) fn build_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let first = exec.plans[plan].row;
         if M::CARRIES_DATA {
             let page = self.take_metadata_page(plan, 0, exec);
@@ -199,7 +201,7 @@ impl Log {
     }
 
     /// A summary is written, and with it its batch.
-    pub(crate) fn summarised<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn summarised<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let first = exec.plans[plan].row;
         #[cfg(debug_assertions)]
         self.keep_short_batch(first);
@@ -215,15 +217,13 @@ impl Log {
         member: u16,
         exec: &mut Executor<M>,
     ) -> bool {
-        let purpose = exec.plans[plan].purpose;
-        let is_scrub = purpose == Purpose::Scrub || self.jobs[plan].scrubs_copy();
-        if purpose == Purpose::Discard || is_scrub {
-            // A discard is optional. A page that scrub was to rewrite was bad before, and the chunks that it describes move.
+        let job = self.jobs[plan].job;
+        if job.facts().writes_may_fail {
             return true;
         }
         // A stripe that is written elsewhere takes twice the space. Where space is scarce, the member must be failed instead.
         let has_space = self.has_space_for(2 * exec.geometry.data);
-        let is_stripe = has_space && purpose == Purpose::Append;
+        let is_stripe = has_space && matches!(job, AnyJob::Append(_));
         let Some(durable) = self.durable.as_mut().filter(|_| is_stripe) else {
             return false;
         };
@@ -284,5 +284,34 @@ impl Log {
         let checksum = checksum.filter(|_| is_part).unwrap_or(0);
         let is_first = (is_part || role == EntryRole::Skipped) && self.directory.is_first(slot);
         Entry { role, is_first, chunk, write_seq, checksum }
+    }
+}
+
+/// Writes the summary of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteSummary;
+
+impl Job<Log> for WriteSummary {
+    const FACTS: Facts = Facts::of_other(Purpose::Summary);
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_summary(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.summarised(plan, exec);
     }
 }

@@ -10,7 +10,7 @@ use stripewise_core::plan::{Path, Plan};
 use stripewise_exec::Executor;
 
 use crate::log::Log;
-use crate::log::job::{Job, Trust};
+use crate::log::job::{PlanState, Trust};
 
 impl Log {
     /// Index of the buffer for new content of a column; the buffers of old content follow all of these.
@@ -69,7 +69,7 @@ impl Log {
     /// Decodes the columns that `plan` needs and could not read from the rest of the stripe.
     pub(crate) fn decode_stripe<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { gave_up, missing, wanted, .. } = exec.plans[plan];
-        let Job { trust, .. } = self.jobs[plan];
+        let PlanState { trust, .. } = self.jobs[plan];
         if trust == Trust::Asks {
             return self.told_by_summary(plan, exec);
         }

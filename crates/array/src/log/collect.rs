@@ -6,10 +6,13 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
+use stripewise_core::operation::Class;
 use stripewise_core::plan::Purpose;
-use stripewise_exec::Executor;
+use stripewise_exec::{Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::contents::{Content, Walker};
+use crate::log::job::Facts;
 use crate::log::{Collection, Location, Log};
 
 /// The next step of collection in its victim.
@@ -51,7 +54,7 @@ impl Log {
                 self.buffer.reserve(count);
                 self.collection =
                     Some(Collection { next: stripe.1, reads: collection.reads + 1, ..collection });
-                let plan = self.plan_of_stripe(stripe, Purpose::Collect, exec);
+                let plan = self.plan_of_stripe(stripe, Collect, exec);
                 exec.plans[plan].wanted = wanted;
                 exec.begin(plan, self, driver);
                 true
@@ -172,7 +175,7 @@ impl Log {
     }
 
     /// Valid chunks of the victim were read: those still valid continue in controller memory.
-    pub(crate) fn collected<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn collected<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let wanted = exec.plans[plan].wanted;
         let lost = if exec.plans[plan].gave_up { exec.plans[plan].missing } else { 0 };
         self.buffer.unreserve(wanted.count_ones());
@@ -245,5 +248,37 @@ impl Log {
     fn collection_of(&self, victim: u32) -> Collection {
         let next = u64::from(victim) * self.segment_slots();
         Collection { victim, next, end: next + self.segment_slots(), reads: 0 }
+    }
+}
+
+/// Reads valid chunks of a segment that is collected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collect;
+
+impl Job<Log> for Collect {
+    const FACTS: Facts = Facts { walker: Some(Walker::Collection), ..Facts::of_stripe(Purpose::Collect) };
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_log_read(plan, Class::ArrayGcRead, exec, driver)
+    }
+
+    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
+        log.decode_stripe(plan, exec);
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.collected(plan, exec);
     }
 }

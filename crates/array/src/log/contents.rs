@@ -2,7 +2,6 @@
 
 use super::addresses::NOWHERE;
 use stripewise_core::format::{Entry, EntryRole};
-use stripewise_core::plan::Purpose;
 
 /// The known content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +40,6 @@ pub(crate) enum Walker {
 
 impl Walker {
     pub(crate) const ALL: [Self; 3] = [Self::Collection, Self::Rebuild, Self::Scrub];
-
-    /// The walker that makes plans of this purpose.
-    pub(crate) fn of(purpose: Purpose) -> Option<Self> {
-        match purpose {
-            Purpose::Collect => Some(Self::Collection),
-            Purpose::Rebuild => Some(Self::Rebuild),
-            Purpose::Scrub => Some(Self::Scrub),
-            _ => None,
-        }
-    }
 }
 
 /// The content of the batch at which a walker is.

@@ -12,10 +12,12 @@ use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::Purpose;
-use stripewise_exec::Executor;
+use stripewise_exec::{Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::Log;
 use crate::log::durable::Walk;
+use crate::log::job::Facts;
 
 impl Log {
     /// Takes the next step of discarding. Returns false if there is nothing to do now.
@@ -55,7 +57,7 @@ impl Log {
         let first = u64::from(walk.segment) * u64::from(slots) + u64::from(walk.next);
         walk.next += columns;
         walk.under_way += 1;
-        let plan = exec.take_plan(first, Purpose::Discard);
+        let plan = self.take_plan(first, Discard, exec);
         let homes = self.homes_mut(plan);
         homes.iter_mut().zip(first..).for_each(|(location, slot)| *location = slot);
         exec.begin(plan, self, driver);
@@ -63,7 +65,7 @@ impl Log {
     }
 
     /// Builds the step of a discard: a row, except for pages on failed members.
-    pub(crate) fn build_discard<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_discard<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let row = u64::MAX >> (64 - exec.geometry.width);
         let mut living = row;
         for column in columns(row) {
@@ -74,7 +76,7 @@ impl Log {
     }
 
     /// A row is discarded, or stays as it was: it is not read in either case.
-    pub(crate) fn discarded(&mut self) {
+    fn discarded(&mut self) {
         if let Some(walk) = &mut self.durable_mut().discard {
             walk.under_way -= 1;
         }
@@ -85,5 +87,34 @@ impl Log {
     /// Number of free segments that were in use and are not discarded, because they will be written soon.
     fn kept_undiscarded(&self) -> u32 {
         self.comfort + self.segments.count() / 16
+    }
+}
+
+/// Notifies the members that a row of a free segment is unused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Discard;
+
+impl Job<Log> for Discard {
+    const FACTS: Facts = Facts { writes_may_fail: true, ..Facts::of_other(Purpose::Discard) };
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_discard(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        _plan: PlanId,
+        log: &mut Log,
+        _exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.discarded();
     }
 }

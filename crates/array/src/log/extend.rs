@@ -7,11 +7,11 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Purpose;
 use stripewise_exec::Executor;
 
 use crate::log::Log;
 use crate::log::addresses::NOWHERE;
+use crate::log::append::Append;
 use crate::log::contents::Content;
 use crate::log::durable::{Batch, Phase};
 
@@ -102,7 +102,7 @@ impl Log {
         durable.open[at] = Some(batch.first);
         (batch.number, batch.is_closing) = (None, false);
         durable.batches.push(batch);
-        let plan = exec.take_plan(first, Purpose::Append);
+        let plan = self.take_plan(first, Append, exec);
         let place = self.buffer.first(stream);
         let write_seq = self.write_seq_of(place);
         let (chunk, _) = self.take_chunk(plan, column, place, 1, exec);

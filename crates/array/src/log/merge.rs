@@ -3,10 +3,12 @@
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
+use stripewise_core::operation::Class;
 use stripewise_core::plan::{Plan, Purpose};
-use stripewise_exec::Executor;
+use stripewise_exec::{Built, Executor, TooManyLost};
 
-use crate::log::job::Task;
+use crate::job::Job;
+use crate::log::job::Facts;
 use crate::log::write::Written;
 use crate::log::{Location, Log};
 
@@ -25,9 +27,8 @@ impl Log {
         }
         let stream = self.classify(id, chunk, exec);
         self.buffer.reserve(1);
-        let plan = self.read_plan(chunk, slot, Purpose::Merge, exec);
+        let plan = self.read_plan(chunk, slot, Merge { stream: stream as u8 }, exec);
         self.merges.push((chunk, plan));
-        self.jobs[plan].task = Task::Merge(stream as u8);
         self.attach_writer(plan, id, exec);
         exec.begin(plan, self, driver);
         Written::Taken
@@ -45,7 +46,8 @@ impl Log {
             return Written::Waits;
         }
         let chunk = exec.requests[id].cursor.remaining().0;
-        self.jobs[plan].task = Task::Merge(self.classify(id, chunk, exec) as u8);
+        let stream = self.classify(id, chunk, exec) as u8;
+        self.jobs[plan].job = Merge { stream }.into();
         self.attach_writer(plan, id, exec);
         Written::Taken
     }
@@ -62,18 +64,17 @@ impl Log {
     /// the chunk join the first, so the content that was read is still current, even if collection has moved the chunk
     /// meanwhile; if the chunk was trimmed, the sectors are applied to zeros. A chunk that cannot be read can only be
     /// overwritten as a whole.
-    pub(crate) fn merged<M: Memory, D: Driver<M>>(
+    fn merged<M: Memory, D: Driver<M>>(
         &mut self,
         plan: PlanId,
+        stream: usize,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
         let Plan { wanted, gave_up, .. } = exec.plans[plan];
-        let Task::Merge(stream) = self.jobs[plan].task else { return };
-        let stream = usize::from(stream);
         let column = wanted.trailing_zeros();
         let chunk = self.column(plan, column).chunk;
-        self.log_read(plan, exec);
+        self.unlock_segment(plan, Purpose::Merge, exec);
         self.buffer.unreserve(1);
         self.merges.retain(|&(_, merge)| merge != plan);
         let mut node = self.turn_attachments(plan, exec);
@@ -114,5 +115,39 @@ impl Log {
             node = std::mem::replace(&mut exec.attachments[node as usize].next, first);
         }
         exec.plans[plan].first_request
+    }
+}
+
+/// Reads a chunk of which a part is overwritten, and writes the result to this stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Merge {
+    stream: u8,
+}
+
+impl Job<Log> for Merge {
+    const FACTS: Facts = Facts::of_stripe(Purpose::Merge);
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_log_read(plan, Class::PreRead, exec, driver)
+    }
+
+    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
+        log.decode_stripe(plan, exec);
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        log.merged(plan, self.stream.into(), exec, driver);
     }
 }

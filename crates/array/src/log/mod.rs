@@ -83,7 +83,7 @@ use classes::Classes;
 use contents::Content;
 use directory::Directory;
 use durable::Durable;
-use job::Job;
+use job::PlanState;
 use segments::Segments;
 use stripe_fill::StripeFill;
 
@@ -156,7 +156,7 @@ pub(crate) struct Log {
     pub(crate) in_flight_relocations: u32,
     /// For each plan the slot of each column, its known content where there is no inverse map, and the place in memory of each
     /// data column.
-    jobs: Jobs<Job>,
+    jobs: Jobs<PlanState>,
     homes: Vec<u64>,
     contents: Vec<Content>,
     places: Vec<u32>,

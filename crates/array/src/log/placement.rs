@@ -6,7 +6,7 @@ use stripewise_core::format::Superblock;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind, Outcome};
-use stripewise_core::plan::{PlanView, Purpose};
+use stripewise_core::plan::PlanView;
 use stripewise_core::request::RequestKind;
 use stripewise_exec::metadata_pieces::{Kind, Piece, PieceLocation};
 use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
@@ -57,35 +57,11 @@ impl<M: Memory> Placement<M> for Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        match exec.plans[plan].purpose {
-            Purpose::Read | Purpose::Merge | Purpose::Collect => {
-                self.build_log_read(plan, exec, driver)?;
-            }
-            Purpose::Append => self.build_append(plan, exec),
-            Purpose::Rebuild => self.build_rebuild(plan, exec),
-            Purpose::Scrub => self.build_scrub(plan, exec),
-            Purpose::RepairSummary => self.build_recopy(plan, exec)?,
-            Purpose::ReadSummary => self.build_tell(plan, exec)?,
-            Purpose::Discard => self.build_discard(plan, exec),
-            Purpose::Summary => self.build_summary(plan, exec),
-            Purpose::Commit => self.build_sync(plan, exec),
-            Purpose::Flush => exec.build_flush_of(plan, |_| true),
-            Purpose::Inspect => exec.build_inspect(plan),
-            purpose => unreachable!("a log makes no plan to {purpose:?}"),
-        }
-        Ok(Built::Ready)
+        self.jobs[plan].job.build(plan, self, exec, driver)
     }
 
     fn describe(&self, view: &mut PlanView<'_>) {
-        view.is_stripe = !matches!(
-            view.purpose,
-            Purpose::Flush
-                | Purpose::Summary
-                | Purpose::ReadSummary
-                | Purpose::Commit
-                | Purpose::Discard
-                | Purpose::Inspect
-        );
+        view.is_stripe = self.jobs[view.id].job.facts().is_stripe;
     }
 
     fn await_record(&mut self, _plan: PlanId, _exec: &mut Executor<M>) -> bool {
@@ -93,15 +69,8 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn combine(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        if !M::CARRIES_DATA {
-            return;
-        }
-        match exec.plans[plan].purpose {
-            Purpose::Append => self.encode_stripe(plan, exec),
-            Purpose::Read | Purpose::Merge | Purpose::Collect | Purpose::Rebuild | Purpose::Scrub => {
-                self.decode_stripe(plan, exec);
-            }
-            _ => {}
+        if M::CARRIES_DATA {
+            self.jobs[plan].job.combine(plan, self, exec);
         }
     }
 
@@ -131,32 +100,11 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn step_failed(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
-        let is_bad = match exec.plans[plan].purpose {
-            Purpose::Append => {
-                let lost = self.slots_on_failed(plan, self.present(plan), exec);
-                self.is_beyond(lost, exec.plans[plan].wanted, exec)
-            }
-            Purpose::Rebuild | Purpose::RepairSummary => self.gave_up_rebuild(plan, exec),
-            _ => false,
-        };
-        if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
+        self.jobs[plan].job.step_failed(plan, self, exec)
     }
 
     fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) -> bool {
-        match exec.plans[plan].purpose {
-            Purpose::Append => self.appended(plan, exec),
-            Purpose::Collect => self.collected(plan, exec),
-            Purpose::Merge => self.merged(plan, exec, driver),
-            Purpose::Read => self.log_read(plan, exec),
-            Purpose::Rebuild | Purpose::RepairSummary => self.rebuilt(plan, exec),
-            Purpose::Scrub => self.scrubbed(plan, exec),
-            Purpose::ReadSummary => self.summary_read(plan, exec),
-            Purpose::Discard => self.discarded(),
-            Purpose::Inspect => exec.inspected(plan, self, driver),
-            Purpose::Summary => self.summarised(plan, exec),
-            Purpose::Commit => self.synced(),
-            _ => {}
-        }
+        self.jobs[plan].job.finished(plan, self, exec, driver);
         true
     }
 

@@ -7,14 +7,15 @@ use stripewise_core::format::crc32c;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind, Outcome};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Purpose, Step};
 use stripewise_core::read::ReadPolicy;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Rebuild;
-use crate::log::job::{Job, Trust};
+use crate::log::job::{AnyJob, Facts, PlanState, Trust};
 use crate::log::{Location, Log};
 
 impl Log {
@@ -33,7 +34,7 @@ impl Log {
                 if !exec.has_free_plan() {
                     return 0;
                 }
-                let plan = self.read_plan(chunk, slot, Purpose::Read, exec);
+                let plan = self.read_plan(chunk, slot, Read, exec);
                 let mut count = 1;
                 while chunk + count < end
                     && let Location::Mapped(next) = self.location(chunk + count)
@@ -65,15 +66,15 @@ impl Log {
     }
 
     /// Creates a plan that reads `chunk` in `slot`, and locks the segment.
-    pub(crate) fn read_plan<M: Memory>(
+    pub(crate) fn read_plan<M: Memory, J: Job<Self> + Into<AnyJob>>(
         &mut self,
         chunk: u64,
         slot: u64,
-        purpose: Purpose,
+        job: J,
         exec: &mut Executor<M>,
     ) -> PlanId {
         let stripe = self.directory.stripe(slot);
-        let plan = self.plan_of_stripe(stripe, purpose, exec);
+        let plan = self.plan_of_stripe(stripe, job, exec);
         let column = self.homes(plan).iter().position(|&location| location == slot);
         if let Some(column) = column {
             self.want(plan, column as u32, chunk, exec);
@@ -89,14 +90,15 @@ impl Log {
     }
 
     /// Creates a plan over the columns of a stripe of the log, and locks the segment.
-    pub(crate) fn plan_of_stripe<M: Memory>(
+    pub(crate) fn plan_of_stripe<M: Memory, J: Job<Self> + Into<AnyJob>>(
         &mut self,
         stripe: (u64, u64),
-        purpose: Purpose,
+        job: J,
         exec: &mut Executor<M>,
     ) -> PlanId {
-        let plan = exec.take_plan(stripe.0, purpose);
-        self.fill_homes(plan, stripe, Walker::of(purpose));
+        let plan = self.take_plan(stripe.0, job, exec);
+        self.fill_homes(plan, stripe, J::FACTS.walker);
+        let purpose = J::FACTS.purpose;
         let is_held = purpose != Purpose::Collect && self.holds_segments(purpose, exec);
         if is_held {
             let segment = self.segment_of(stripe.0);
@@ -128,12 +130,12 @@ impl Log {
             return outcome;
         }
         let plan = exec.plan_of(id);
-        let Plan { purpose, .. } = exec.plans[plan];
-        let Job { trust, .. } = self.jobs[plan];
-        if purpose == Purpose::Inspect {
+        let PlanState { job, trust, .. } = self.jobs[plan];
+        if matches!(job, AnyJob::Flush(_)) {
+            // The executor's own plan reads metadata, and verifies it.
             return outcome;
         }
-        if purpose == Purpose::RepairSummary || trust == Trust::Asks {
+        if trust == Trust::Asks || job.facts().reads_copies {
             return self.verified_copy(id, outcome, exec);
         }
         let checksum = self.column(plan, operation.column.into()).checksum;
@@ -149,16 +151,16 @@ impl Log {
             return true;
         }
         let plan = exec.plan_of(id);
-        let Plan { row, purpose, .. } = exec.plans[plan];
-        let Job { trust, .. } = self.jobs[plan];
+        let row = exec.plans[plan].row;
+        let PlanState { job, trust, .. } = self.jobs[plan];
         let member = exec.slots[id as usize].operation.member;
         let segment = self.segment_of(row) as usize;
         let is_excused = self.durable.as_ref().is_some_and(|durable| {
             let lacks = |its: &Rebuild| its.member == member && (its.part.stale[segment] || its.leaves_out);
             durable.members.is_left_out(member) || durable.members.rebuilds.iter().any(lacks)
         });
-        let walks = matches!(purpose, Purpose::Rebuild | Purpose::Scrub) && trust != Trust::Asks;
-        !is_excused && (!walks || self.live_columns(plan, exec) != 0)
+        let reads_obsolete = job.facts().reads_obsolete && trust != Trust::Asks;
+        !is_excused && (!reads_obsolete || self.live_columns(plan, exec) != 0)
     }
 
     /// Records the slots of the columns of a stripe, and the content that a walker knows of them.
@@ -177,25 +179,21 @@ impl Log {
         }
     }
 
-    /// Builds the steps of a read of the log, given the columns that are lost now.
+    /// Builds the steps of a read of the log with operations of this class, given the columns that are lost now.
     pub(crate) fn build_log_read<M: Memory, D: Driver<M>>(
         &mut self,
         plan: PlanId,
+        class: Class,
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
         let present = self.present(plan);
         let slot = &exec.plans[plan];
-        let (purpose, wanted) = (slot.purpose, slot.wanted);
+        let wanted = slot.wanted;
         if self.jobs[plan].trust == Trust::Nothing {
             return Err(TooManyLost);
         }
         let mut lost = (slot.lost & present) | self.slots_on_failed(plan, present, exec);
-        let class = match purpose {
-            Purpose::Merge => Class::PreRead,
-            Purpose::Collect => Class::ArrayGcRead,
-            _ => Class::HostRead,
-        };
         lost |= exec.around_slow(plan, lost, self);
         if lost == 0 {
             lost = exec.redirect(plan, self, driver);
@@ -205,7 +203,7 @@ impl Log {
             // A direct read is verified against its own checksum.
             self.jobs[plan].end_asking();
             self.push_slots(plan, wanted, OperationKind::Read, |_| class, exec);
-            self.acknowledge_read(plan, exec);
+            self.acknowledge_read(plan, class, exec);
             if lost == 0 {
                 exec.arm_hedge(plan, self);
             }
@@ -217,13 +215,13 @@ impl Log {
                 // A column that cannot be read now may be read a second time.
                 slot.looked_again = true;
                 slot.lost = 0;
-                return self.build_log_read(plan, exec, driver);
+                return self.build_log_read(plan, class, exec, driver);
             }
-            if purpose == Purpose::Collect && wanted & !lost != 0 {
+            if class == Class::ArrayGcRead && wanted & !lost != 0 {
                 // The remaining chunks of the victim are saved.
                 slot.gave_up = true;
                 self.push_slots(plan, wanted & !lost, OperationKind::Read, |_| class, exec);
-                self.acknowledge_read(plan, exec);
+                self.acknowledge_read(plan, class, exec);
                 return Ok(Built::Ready);
             }
             return Err(TooManyLost);
@@ -236,34 +234,38 @@ impl Log {
         }
         let sources = self.stripe_sources(present, lost, wanted, exec);
         let data = exec.geometry.data_columns() & present;
-        let class = move |column: u32| if wanted >> column & 1 != 0 { class } else { Class::Decode };
-        self.push_slots(plan, sources, OperationKind::Read, class, exec);
+        let class_of = move |column: u32| if wanted >> column & 1 != 0 { class } else { Class::Decode };
+        self.push_slots(plan, sources, OperationKind::Read, class_of, exec);
         let summed = if self.depth > 1 { sources } else { data };
         let pages = (lost & data).count_ones() * (summed.count_ones() - 1);
         exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
-        self.acknowledge_read(plan, exec);
+        self.acknowledge_read(plan, class, exec);
         Ok(Built::Ready)
     }
 
     /// A host read is acknowledged once its content is there; a write has more steps to come.
-    fn acknowledge_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn acknowledge_read<M: Memory>(&mut self, plan: PlanId, class: Class, exec: &mut Executor<M>) {
         let slot = &mut exec.plans[plan];
         slot.steps.acknowledge_here();
-        if slot.purpose != Purpose::Read {
+        if class != Class::HostRead {
             slot.steps.ack_after = u8::MAX;
         }
     }
 
-    /// Completes a read of the log: unlocks its segment, and rewrites a chunk that a working member could not read.
-    pub(crate) fn log_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let is_held = self.holds_segments(exec.plans[plan].purpose, exec);
+    /// Unlocks the segment that `plan`, with this purpose, has read.
+    pub(crate) fn unlock_segment<M: Memory>(&mut self, plan: PlanId, purpose: Purpose, exec: &Executor<M>) {
         let segment = self.segment_of(exec.plans[plan].row);
-        if is_held {
+        if self.holds_segments(purpose, exec) {
             self.segments.let_go(segment);
         }
+    }
+
+    /// Completes a read for a host: rewrites a chunk that a working member could not read.
+    fn log_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        self.unlock_segment(plan, Purpose::Read, exec);
         let slot = &exec.plans[plan];
         let bad = slot.lost & slot.wanted;
-        if slot.purpose != Purpose::Read || bad == 0 || slot.gave_up || exec.read_only {
+        if bad == 0 || slot.gave_up || exec.read_only {
             return;
         }
         if self.is_beyond_parity(exec) {
@@ -278,5 +280,37 @@ impl Log {
                 self.counts.healed += 1;
             }
         }
+    }
+}
+
+/// Reads chunks for a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read;
+
+impl Job<Log> for Read {
+    const FACTS: Facts = Facts::of_stripe(Purpose::Read);
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_log_read(plan, Class::HostRead, exec, driver)
+    }
+
+    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
+        log.decode_stripe(plan, exec);
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.log_read(plan, exec);
     }
 }

@@ -11,12 +11,13 @@ use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome};
 use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
-use stripewise_exec::{Executor, TooManyLost};
+use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Walker;
 use crate::log::durable::{Durable, Rebuild, Segments, Stage, Walk};
-use crate::log::job::{Task, Trust};
+use crate::log::job::{Facts, Trust};
 use crate::log::{Log, Role};
 use crate::membership::{Halt, Part};
 
@@ -208,8 +209,7 @@ impl Log {
         if is_any {
             walk.under_way += 1;
             exec.spend((stripe.1 - stripe.0) as u32);
-            let plan = self.plan_of_stripe(stripe, Purpose::Rebuild, exec);
-            self.jobs[plan].task = Task::Rebuild(turn);
+            let plan = self.plan_of_stripe(stripe, RebuildStripe { turn }, exec);
             // One of each member, except in a deep stripe.
             let is_its = |slot: u64| slot != NOWHERE && self.is_lacking(slot);
             let columns = self.homes(plan).iter().enumerate().filter(|&(_, &slot)| is_its(slot));
@@ -282,8 +282,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let plan = exec.take_plan(slot, Purpose::RepairSummary);
-        self.jobs[plan].task = Task::Rebuild(turn);
+        let plan = self.take_plan(slot, RewriteCopy { turn }, exec);
         let segment = self.segment_of(slot);
         self.segments.lock(segment);
         exec.begin(plan, self, driver);
@@ -299,19 +298,6 @@ impl Log {
         let width = u64::from(exec.geometry.width);
         let lost = exec.plans[plan].lost;
         let base = exec.first_operation(plan) as usize;
-        let is_looked_at = self.jobs[plan].scrubs_copy() && lost >> (slot % width) & 1 == 0;
-        if is_looked_at {
-            let (member, page) = self.member(slot);
-            let (kind, class, column) = (OperationKind::Read, Class::Repair, (slot % width) as u8);
-            exec.slots[base].operation =
-                Operation { page, member, kind, class, column, ..Operation::default() };
-            let slot = &mut exec.plans[plan];
-            slot.steps.operations = 1;
-            slot.steps.push(Step::Operations { first: 0, count: 1 });
-            slot.steps.acknowledge_here();
-            self.durable_mut().members.scrub.counts.pages += 1;
-            return Ok(());
-        }
         let source =
             self.good_copy(slot, lost, Some(slot), exec).filter(|_| !exec.read_only).ok_or(TooManyLost)?;
         let column = (source % width) as u8;
@@ -367,42 +353,46 @@ impl Log {
     }
 
     /// Handles a failed write to the member that is rebuilt: the chunk is not on the member.
-    pub(crate) fn gave_up_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
+    pub(crate) fn gave_up_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
         exec.plans[plan].gave_up = true;
-        false
+        AfterErrors::NextStep
     }
 
-    /// The member's chunk of a stripe is rebuilt, or cannot be.
-    pub(crate) fn rebuilt<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let &Plan { row, gave_up, purpose, lost, .. } = &exec.plans[plan];
-        let job = self.jobs[plan];
-        let is_stripe = purpose == Purpose::Rebuild;
-        let is_unrecovered = is_stripe && self.lost_live_columns(plan, exec) != 0;
-        let is_damaged =
-            gave_up || lost & !self.slots_on_failed(plan, if is_stripe { lost } else { 0 }, exec) != 0;
-        let reads_only = exec.read_only;
-        let log = &mut *self;
-        let segment = log.segment_of(row);
-        log.segments.let_go(segment);
-        let durable = log.durable_mut();
-        if job.scrubs_copy() {
-            return self.looked_at(plan, exec);
+    /// The chunks of a stripe are rebuilt by the walk of this turn, or cannot be.
+    fn rebuilt<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &Executor<M>) {
+        let &Plan { row, gave_up, lost, .. } = &exec.plans[plan];
+        let is_unrecovered = self.lost_live_columns(plan, exec) != 0;
+        let is_damaged = gave_up || lost & !self.slots_on_failed(plan, lost, exec) != 0;
+        self.segments.let_go(self.segment_of(row));
+        if self.is_walked(turn, is_damaged, gave_up) {
+            self.durable_mut().members.unrecovered += u64::from(is_unrecovered);
         }
-        // Plans that an earlier walk began, perhaps of a member that failed since, do not count for this one.
-        if matches!(job.task, Task::Rebuild(turn) if turn == durable.turn)
-            && !durable.members.rebuilds.is_empty()
-        {
+    }
+
+    /// A copy of a summary is written by the walk of this turn, or cannot be.
+    fn recopied<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &Executor<M>) {
+        let &Plan { row, gave_up, lost, .. } = &exec.plans[plan];
+        let segment = self.segment_of(row);
+        self.segments.let_go(segment);
+        if self.is_walked(turn, gave_up || lost != 0, gave_up) && gave_up && !exec.read_only {
+            // No other copy of the summary is left.
+            self.durable_mut().note_shaky(segment);
+        }
+    }
+
+    /// A plan of the walk of this turn is over. Returns false if it does not count: an earlier walk began it, perhaps of a
+    /// member that failed since.
+    fn is_walked(&mut self, turn: u32, is_damaged: bool, gave_up: bool) -> bool {
+        let durable = self.durable_mut();
+        let counts = turn == durable.turn && !durable.members.rebuilds.is_empty();
+        if counts {
             durable.rebuilding.under_way -= 1;
             for rebuild in &mut durable.members.rebuilds {
                 rebuild.met_damage |= is_damaged;
                 rebuild.leaves_out |= gave_up;
             }
-            durable.members.unrecovered += u64::from(is_unrecovered);
-            if !is_stripe && gave_up && !reads_only && !durable.shaky.contains(&segment) {
-                // No other copy of the summary is left.
-                durable.shaky.push(segment);
-            }
         }
+        counts
     }
 
     /// Lets superblocks record the progress of the rebuild, as soon as the progress is durable; or its end.
@@ -452,5 +442,80 @@ impl Log {
         if had || durable.due(exec) != durable.walking {
             durable.walk_anew(exec);
         }
+    }
+}
+
+/// Rebuilds the chunks of a stripe on members that are being rebuilt, for the walk of this turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RebuildStripe {
+    turn: u32,
+}
+
+impl Job<Log> for RebuildStripe {
+    const FACTS: Facts =
+        Facts { walker: Some(Walker::Rebuild), reads_obsolete: true, ..Facts::of_stripe(Purpose::Rebuild) };
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_rebuild(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
+        log.decode_stripe(plan, exec);
+    }
+
+    fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
+        log.gave_up_rebuild(plan, exec)
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.rebuilt(plan, self.turn, exec);
+    }
+}
+
+/// Writes a copy of a summary to a member that is being rebuilt, for the walk of this turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RewriteCopy {
+    turn: u32,
+}
+
+impl Job<Log> for RewriteCopy {
+    const FACTS: Facts = Facts { reads_copies: true, ..Facts::of_stripe(Purpose::RepairSummary) };
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_recopy(plan, exec)?;
+        Ok(Built::Ready)
+    }
+
+    fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
+        log.gave_up_rebuild(plan, exec)
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.recopied(plan, self.turn, exec);
     }
 }

@@ -8,13 +8,14 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
-use stripewise_exec::Executor;
+use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Walk;
-use crate::log::job::{Job, Task, Trust};
+use crate::log::job::{Facts, PlanState, Trust};
 use crate::log::{Log, Role};
 
 impl Log {
@@ -113,7 +114,7 @@ impl Log {
             exec.spend((stripe.1 - slot) as u32);
         }
         if is_read && is_stripe {
-            let plan = self.plan_of_stripe(stripe, Purpose::Scrub, exec);
+            let plan = self.plan_of_stripe(stripe, ScrubStripe, exec);
             exec.begin(plan, self, driver);
         } else if is_read {
             self.look_at_copy(slot, exec, driver);
@@ -149,22 +150,45 @@ impl Log {
 
     /// Reads a copy of a summary, and rewrites it if it is bad.
     fn look_at_copy<M: Memory, D: Driver<M>>(&mut self, slot: u64, exec: &mut Executor<M>, driver: &mut D) {
-        let plan = exec.take_plan(slot, Purpose::RepairSummary);
-        self.jobs[plan].task = Task::ScrubCopy;
+        let plan = self.take_plan(slot, ScrubCopy, exec);
         let segment = self.segment_of(slot);
         self.segments.lock(segment);
         exec.begin(plan, self, driver);
     }
 
+    /// Builds the step of reading a copy of a summary; if it was found bad, those of writing it again.
+    fn build_look_at_copy<M: Memory>(
+        &mut self,
+        plan: PlanId,
+        exec: &mut Executor<M>,
+    ) -> Result<(), TooManyLost> {
+        let Plan { row: slot, lost, .. } = exec.plans[plan];
+        let column = slot % u64::from(exec.geometry.width);
+        if lost >> column & 1 != 0 {
+            return self.build_recopy(plan, exec);
+        }
+        let (member, page) = self.member(slot);
+        let (kind, class, column) = (OperationKind::Read, Class::Repair, column as u8);
+        let id = exec.first_operation(plan) as usize;
+        exec.slots[id].operation = Operation { page, member, kind, class, column, ..Operation::default() };
+        let slot = &mut exec.plans[plan];
+        slot.steps.operations = 1;
+        slot.steps.push(Step::Operations { first: 0, count: 1 });
+        slot.steps.acknowledge_here();
+        self.durable_mut().members.scrub.counts.pages += 1;
+        Ok(())
+    }
+
     /// A copy of a summary was read.
-    pub(crate) fn looked_at<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn looked_at<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let slot = &exec.plans[plan];
         let (row, gave_up, is_bad) = (slot.row, slot.gave_up, slot.lost != 0);
         let reads_only = exec.read_only;
         let segment = self.segment_of(row);
+        self.segments.let_go(segment);
         let durable = self.durable_mut();
-        if is_bad && gave_up && !reads_only && !durable.shaky.contains(&segment) {
-            durable.shaky.push(segment);
+        if is_bad && gave_up && !reads_only {
+            durable.note_shaky(segment);
         }
         durable.members.scrub.counts.bad += u64::from(is_bad);
         durable.members.scrub.counts.repaired += u64::from(is_bad && !gave_up);
@@ -174,7 +198,7 @@ impl Log {
     }
 
     /// Builds the steps of reading a whole stripe; then, if a column is bad, of decoding and rewriting it.
-    pub(crate) fn build_scrub<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_scrub<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present, exec);
         let bad = exec.plans[plan].lost & present & !failed;
@@ -249,7 +273,7 @@ impl Log {
     /// The valid chunks of the stripe of `plan`, a completed plan of a walk, that cannot be read.
     pub(crate) fn lost_live_columns<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         let Plan { missing, .. } = exec.plans[plan];
-        let Job { trust, .. } = self.jobs[plan];
+        let PlanState { trust, .. } = self.jobs[plan];
         let data = exec.geometry.data_columns();
         let is_beyond = trust == Trust::Nothing || self.is_beyond(missing, missing & data, exec);
         if is_beyond { self.live_columns(plan, exec) & missing } else { 0 }
@@ -257,7 +281,7 @@ impl Log {
 
     /// A stripe was read, and its bad columns were rewritten. If they could not be, its valid chunks move. A stripe that has lost
     /// its last valid chunk meanwhile is not read again, so its pages do not count.
-    pub(crate) fn scrubbed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn scrubbed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let Plan { row, lost, gave_up, .. } = exec.plans[plan];
         let live = self.live_columns(plan, exec);
@@ -289,9 +313,9 @@ impl Log {
         if let Some(walk) = &mut durable.members.scrub.walk {
             walk.under_way -= 1;
         }
-        if moved != 0 && !moves && !durable.shaky.contains(&segment) {
+        if moved != 0 && !moves {
             // The segment is collected once there is space.
-            durable.shaky.push(segment);
+            durable.note_shaky(segment);
         }
         if !moves {
             return;
@@ -304,5 +328,77 @@ impl Log {
         // Parity alone cannot move: without its data the stripe is obsolete. The waiting chunks must leave soon.
         let hosts = self.hosts();
         self.buffer.queues[hosts..].iter_mut().for_each(|queue| queue.due = queue.count);
+    }
+}
+
+/// Reads a stripe, and rewrites or moves it if a column is bad.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScrubStripe;
+
+impl Job<Log> for ScrubStripe {
+    const FACTS: Facts = Facts {
+        walker: Some(Walker::Scrub),
+        reads_obsolete: true,
+        writes_may_fail: true,
+        ..Facts::of_stripe(Purpose::Scrub)
+    };
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_scrub(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
+        log.decode_stripe(plan, exec);
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.scrubbed(plan, exec);
+    }
+}
+
+/// Reads a copy of a summary, and rewrites it if it is bad.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScrubCopy;
+
+impl Job<Log> for ScrubCopy {
+    const FACTS: Facts =
+        Facts { reads_copies: true, writes_may_fail: true, ..Facts::of_stripe(Purpose::RepairSummary) };
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_look_at_copy(plan, exec)?;
+        Ok(Built::Ready)
+    }
+
+    fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
+        log.gave_up_rebuild(plan, exec)
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.looked_at(plan, exec);
     }
 }

@@ -12,11 +12,12 @@ use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
-use stripewise_exec::Executor;
+use stripewise_exec::{Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::Log;
 use crate::log::durable::{PageWrite, Phase, Rebuild, Stage};
-use crate::log::job::Task;
+use crate::log::job::Facts;
 
 impl Log {
     /// Lets request `id`, a flush, wait until all writes acknowledged before it are durable.
@@ -287,8 +288,7 @@ impl Log {
             let first = sync.begun;
             sync.begun = (first + width).min(sync.writes.len());
             let count = sync.begun - first;
-            let plan = exec.take_plan(first as u64, Purpose::Commit);
-            self.jobs[plan].task = Task::Sync(count as u32);
+            let plan = self.take_plan(first as u64, WriteMetadata { pages: count as u32 }, exec);
             exec.begin(plan, self, driver);
             return true;
         }
@@ -424,7 +424,7 @@ impl Log {
     }
 
     /// Builds the step of a plan that writes pages of metadata, or flushes.
-    pub(crate) fn build_sync<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_sync<M: Memory>(&mut self, plan: PlanId, pages: u32, exec: &mut Executor<M>) {
         let sync = &self.durable().sync;
         if sync.is_flushing {
             // Any member may have data.
@@ -435,7 +435,6 @@ impl Log {
         let is_superblock = matches!(sync.phase, Phase::Front | Phase::Back);
         let gone = if is_superblock { sync.gone } else { 0 };
         let mut operations = 0u16;
-        let Task::Sync(pages) = self.jobs[plan].task else { return };
         for nth in 0..pages as usize {
             let PageWrite { member, page, content } = self.durable().sync.writes[first + nth];
             if exec.failed[member as usize] || gone >> member & 1 != 0 {
@@ -466,7 +465,38 @@ impl Log {
     }
 
     /// A plan of [`Self::build_sync`] is over.
-    pub(crate) fn synced(&mut self) {
+    fn synced(&mut self) {
         self.durable_mut().sync.under_way -= 1;
+    }
+}
+
+/// Writes this number of pages of metadata, or flushes the members.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteMetadata {
+    pages: u32,
+}
+
+impl Job<Log> for WriteMetadata {
+    const FACTS: Facts = Facts::of_other(Purpose::Commit);
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_sync(plan, self.pages, exec);
+        Ok(Built::Ready)
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        _plan: PlanId,
+        log: &mut Log,
+        _exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.synced();
     }
 }

@@ -8,11 +8,12 @@ use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
-use stripewise_exec::{Executor, TooManyLost};
+use stripewise_exec::{Built, Executor, TooManyLost};
 
+use crate::job::Job;
 use crate::log::Log;
 use crate::log::contents::{Content, Walker};
-use crate::log::job::{Job, Task, Trust};
+use crate::log::job::{Facts, Trust};
 
 impl Log {
     /// Reads the summary of the batch of `slot`, which is wholly on the members, for `walker`, which does not know it yet.
@@ -28,8 +29,8 @@ impl Log {
         if !exec.has_free_plan() || self.durable().told[walker as usize].asked == Some(copy) {
             return false;
         }
-        let plan = exec.take_plan(copy, Purpose::ReadSummary);
-        self.jobs[plan] = Job { trust: Trust::Asks, task: Task::Walk(walker), ..Job::default() };
+        let plan = self.take_plan(copy, ReadSummary { walker }, exec);
+        self.jobs[plan].trust = Trust::Asks;
         self.durable_mut().told[walker as usize].asked = Some(copy);
         let segment = self.segment_of(copy);
         self.segments.lock(segment);
@@ -38,11 +39,7 @@ impl Log {
     }
 
     /// Builds the step of reading a summary: a copy that was not found bad.
-    pub(crate) fn build_tell<M: Memory>(
-        &mut self,
-        plan: PlanId,
-        exec: &mut Executor<M>,
-    ) -> Result<(), TooManyLost> {
+    fn build_tell<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> Result<(), TooManyLost> {
         self.push_copy(plan, exec)?;
         exec.plans[plan].steps.acknowledge_here();
         Ok(())
@@ -108,9 +105,8 @@ impl Log {
     }
 
     /// A summary was read, or none of its copies can be read.
-    pub(crate) fn summary_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn summary_read<M: Memory>(&mut self, plan: PlanId, walker: Walker, exec: &mut Executor<M>) {
         let Plan { row: copy, gave_up, .. } = exec.plans[plan];
-        let Task::Walk(walker) = self.jobs[plan].task else { return };
         let page = (M::CARRIES_DATA && !gave_up).then(|| exec.buffer_of(exec.first_operation(plan), self));
         let log = &mut *self;
         let segment = log.segment_of(copy);
@@ -120,5 +116,36 @@ impl Log {
             let slots = log.segment_slots() as usize;
             log.durable_mut().told[walker as usize].contents.resize(slots, Content::UNKNOWN);
         }
+    }
+}
+
+/// Reads the summary of a batch for a walk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadSummary {
+    walker: Walker,
+}
+
+impl Job<Log> for ReadSummary {
+    const FACTS: Facts = Facts::of_other(Purpose::ReadSummary);
+
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        log.build_tell(plan, exec)?;
+        Ok(Built::Ready)
+    }
+
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        log.summary_read(plan, self.walker, exec);
     }
 }
