@@ -1,32 +1,26 @@
 //! Jobs: what a placement's plans do, a type for each purpose.
 //!
-//! A plan gets its job when it is taken. What the executor asks about a plan goes to its job. A placement lists its types of
-//! jobs once, with [`jobs!`]: a new purpose is a type with an `impl Job`, and one word in that list.
+//! A plan gets its job when it is taken. What the executor asks about a plan goes to its job. A placement lists its jobs once,
+//! with [`jobs!`]. A new purpose is an entry of that list, and an `impl Job` in the file of what it does.
 
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
-/// A placement whose plans have jobs.
-pub(crate) trait HasJobs {
-    /// What the rest of the placement asks about a job.
-    type Facts: 'static;
-}
-
 /// What a plan of the placement `P` does.
-pub(crate) trait Job<P: HasJobs>: Copy {
-    /// What the rest of the placement asks about it.
-    const FACTS: P::Facts;
-
-    /// Builds the steps of `plan`.
+pub(crate) trait Job<P>: Copy {
+    /// Builds the steps of `plan`. The plans that a placement owns have theirs already: if they cannot be carried out, there
+    /// are no others.
     fn build<M: Memory, D: Driver<M>>(
         self,
-        plan: PlanId,
-        placement: &mut P,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) -> Result<Built, TooManyLost>;
+        _plan: PlanId,
+        _placement: &mut P,
+        _exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        Ok(Built::Ready)
+    }
 
     /// The bytes of a computing step.
     fn combine<M: Memory>(self, _plan: PlanId, _placement: &mut P, _exec: &mut Executor<M>) {}
@@ -52,74 +46,104 @@ pub(crate) trait Job<P: HasJobs>: Copy {
     }
 }
 
-/// Declares a type that is any of the listed jobs of a placement.
+/// Declares the listed jobs, each with its facts, and the type `AnyJob` that is any of them.
 macro_rules! jobs {
-    ($(#[$doc:meta])* $any:ident of $placement:ty: $($job:ident),+ $(,)?) => {
+    (@type $(#[$doc:meta])* $job:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
-        pub(crate) enum $any {
+        pub(crate) struct $job;
+    };
+    (@type $(#[$doc:meta])* $job:ident { $($field:ident: $of:ty),+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $job {
+            $(pub(crate) $field: $of),+
+        }
+    };
+    ($facts:ty: $($(#[$doc:meta])* $job:ident $({ $($field:ident: $of:ty),+ })? => $fact:expr;)+) => {
+        $($crate::job::jobs! { @type $(#[$doc])* $job $({ $($field: $of),+ })? })+
+
+        /// The job of a plan.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) enum AnyJob {
             $($job($job)),+
         }
 
-        $(impl From<$job> for $any {
+        $(impl From<$job> for AnyJob {
             #[inline]
             fn from(job: $job) -> Self {
                 Self::$job(job)
             }
         })+
 
-        impl $any {
+        impl AnyJob {
+            /// What the placement asks about the job.
             #[inline]
-            pub(crate) fn facts(self) -> &'static <$placement as $crate::job::HasJobs>::Facts {
+            pub(crate) fn facts(self) -> &'static $facts {
                 match self {
-                    $(Self::$job(_) => &<$job as $crate::job::Job<$placement>>::FACTS),+
+                    $(Self::$job(_) => {
+                        const FACTS: $facts = $fact;
+                        &FACTS
+                    })+
                 }
             }
 
             #[inline]
-            pub(crate) fn build<M: Memory, D: Driver<M>>(
+            pub(crate) fn build<P, M: Memory, D: Driver<M>>(
                 self,
                 plan: PlanId,
-                placement: &mut $placement,
+                placement: &mut P,
                 exec: &mut Executor<M>,
                 driver: &mut D,
-            ) -> Result<Built, TooManyLost> {
+            ) -> Result<Built, TooManyLost>
+            where
+                $($job: Job<P>),+
+            {
                 match self {
                     $(Self::$job(job) => job.build(plan, placement, exec, driver)),+
                 }
             }
 
             #[inline]
-            pub(crate) fn combine<M: Memory>(
+            pub(crate) fn combine<P, M: Memory>(
                 self,
                 plan: PlanId,
-                placement: &mut $placement,
+                placement: &mut P,
                 exec: &mut Executor<M>,
-            ) {
+            )
+            where
+                $($job: Job<P>),+
+            {
                 match self {
                     $(Self::$job(job) => job.combine(plan, placement, exec)),+
                 }
             }
 
-            pub(crate) fn step_failed<M: Memory>(
+            pub(crate) fn step_failed<P, M: Memory>(
                 self,
                 plan: PlanId,
-                placement: &mut $placement,
+                placement: &mut P,
                 exec: &mut Executor<M>,
-            ) -> AfterErrors {
+            ) -> AfterErrors
+            where
+                $($job: Job<P>),+
+            {
                 match self {
                     $(Self::$job(job) => job.step_failed(plan, placement, exec)),+
                 }
             }
 
             #[inline]
-            pub(crate) fn finished<M: Memory, D: Driver<M>>(
+            pub(crate) fn finished<P, M: Memory, D: Driver<M>>(
                 self,
                 plan: PlanId,
-                placement: &mut $placement,
+                placement: &mut P,
                 exec: &mut Executor<M>,
                 driver: &mut D,
-            ) {
+            )
+            where
+                $($job: Job<P>),+
+            {
                 match self {
                     $(Self::$job(job) => job.finished(plan, placement, exec, driver)),+
                 }

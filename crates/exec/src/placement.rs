@@ -142,10 +142,8 @@ pub trait Placement<M: Memory>: Sized {
         if lost.count_ones() > exec.geometry.parity() { AfterErrors::Fail } else { AfterErrors::NextStep }
     }
 
-    /// `plan` is over. Returns whether the executor frees it: false for plans that the placement owns.
-    fn finished<D: Driver<M>>(&mut self, _plan: PlanId, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
-        true
-    }
+    /// `plan` is over. The executor frees it, unless the placement owns it.
+    fn finished<D: Driver<M>>(&mut self, _plan: PlanId, _exec: &mut Executor<M>, _driver: &mut D) {}
 
     /// `plan` was freed.
     fn freed(&mut self, _plan: PlanId, _exec: &mut Executor<M>) {}

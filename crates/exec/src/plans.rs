@@ -7,18 +7,29 @@ use stripewise_core::plan::Plan;
 
 /// The plans of hosts, and after them those that the placement owns.
 #[derive(Debug)]
-pub struct Plans(Vec<Plan>);
+pub struct Plans {
+    all: Vec<Plan>,
+    /// The first of those that the placement owns.
+    own: PlanId,
+}
 
 impl Plans {
     /// `plans` free plans, linked to one another, and `own` plans that are never free.
     pub fn new(plans: u32, own: u32) -> Self {
         let next = |number: u32| if number < plans { PlanId::new(number) } else { PlanId::NONE };
-        Self((1..=plans + own).map(|number| Plan::vacant(next(number))).collect())
+        let all = (1..=plans + own).map(|number| Plan::vacant(next(number))).collect();
+        Self { all, own: PlanId::new(plans) }
+    }
+
+    /// Whether the placement owns `plan`, which is never free.
+    #[inline]
+    pub fn is_own(&self, plan: PlanId) -> bool {
+        plan >= self.own
     }
 
     /// Their number.
     pub fn count(&self) -> u32 {
-        self.0.len() as u32
+        self.all.len() as u32
     }
 
     /// All slots, in order.
@@ -28,7 +39,7 @@ impl Plans {
 
     /// All plans, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Plan> {
-        self.0.iter()
+        self.all.iter()
     }
 }
 
@@ -37,14 +48,14 @@ impl Index<PlanId> for Plans {
 
     #[inline]
     fn index(&self, id: PlanId) -> &Plan {
-        &self.0[id.index()]
+        &self.all[id.index()]
     }
 }
 
 impl IndexMut<PlanId> for Plans {
     #[inline]
     fn index_mut(&mut self, id: PlanId) -> &mut Plan {
-        &mut self.0[id.index()]
+        &mut self.all[id.index()]
     }
 }
 

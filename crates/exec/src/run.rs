@@ -528,8 +528,11 @@ impl<M: Memory> Executor<M> {
     fn finish<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
         if self.plans[plan].purpose == Purpose::Inspect {
             self.inspected(plan, placement, driver);
-        } else if !placement.finished(plan, self, driver) {
-            return;
+        } else {
+            placement.finished(plan, self, driver);
+            if self.plans.is_own(plan) {
+                return;
+            }
         }
         if self.plans[plan].first_request != NONE {
             // A flush that arrived after the hosts of this plan were acknowledged, or an update with nothing left to do.

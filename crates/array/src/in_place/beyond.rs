@@ -8,7 +8,7 @@ use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::PlanState;
 
 impl InPlace {
     /// The members that metadata is to call missing, where it called those of the mask `told` missing before. In a group that
@@ -39,7 +39,7 @@ impl InPlace {
         let is_full = self.journal.as_ref().is_some_and(|journal| journal.is_full);
         let is_beyond = |plan: PlanId| {
             let Plan { purpose, .. } = exec.plans[plan];
-            let Job { covers, .. } = self.jobs[plan];
+            let PlanState { covers, .. } = self.jobs[plan];
             purpose != Purpose::Flush && (is_full && covers == 0 || self.is_in_beyond(plan, exec))
         };
         let journal = self.journal.iter().flat_map(|journal| journal.waiting.iter());

@@ -57,33 +57,17 @@ impl InPlace {
         }
     }
 
-    /// The bytes of a computing step: merges partially written pages, decodes lost content, computes parity.
-    pub(crate) fn combine<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        if !M::CARRIES_DATA {
-            return;
-        }
-        exec.fold_deltas(plan);
-        self.fill_blank(plan, exec);
-        match exec.plans[plan].purpose {
-            Purpose::Rebuild | Purpose::Scrub => self.combine_row(plan, exec),
-            Purpose::Read => {
-                self.decode(plan, exec);
-                self.verify_decoded(plan, exec);
-                self.overlay_late(plan, exec);
+    /// The bytes of an update: merges partially written pages, decodes lost content, computes parity.
+    pub(crate) fn combine_update<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let reconstructs = exec.plans[plan].decision.routine == Routine::Reconstruct;
+        if reconstructs && !exec.has_bug(Bug::PartOfLostNotDecoded) {
+            self.decode(plan, exec);
+            if !self.verify_decoded(plan, exec) {
+                return;
             }
-            Purpose::Write | Purpose::Parity | Purpose::Resync => {
-                let reconstructs = exec.plans[plan].decision.routine == Routine::Reconstruct;
-                if reconstructs && !exec.has_bug(Bug::PartOfLostNotDecoded) {
-                    self.decode(plan, exec);
-                    if !self.verify_decoded(plan, exec) {
-                        return;
-                    }
-                }
-                self.merge_old(plan, exec);
-                self.make_parity(plan, exec);
-            }
-            _ => {}
         }
+        self.merge_old(plan, exec);
+        self.make_parity(plan, exec);
     }
 
     /// Decodes the old content of missing columns that the plan needs from the other columns, in the versions that parity
@@ -159,7 +143,7 @@ impl InPlace {
     }
 
     /// Overlays the new content of columns with deferred parity, which is in memory: hosts read this content.
-    fn overlay_late<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    pub(crate) fn overlay_late<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let late = self.late_of_read(plan, exec) & exec.plans[plan].wanted;
         let Some(entry) = self.window.entry(exec.plans[plan].row) else { return };
         for column in columns(late) {

@@ -12,7 +12,7 @@ use stripewise_core::request::RequestKind;
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::PlanState;
 
 impl InPlace {
     /// Whether a request may be split for columns `mask` of `row`: whether there are enough plans, or room in the cache.
@@ -195,7 +195,7 @@ impl InPlace {
     /// Gives up the plan's reference to carried pages that the cache still has: the cache owns them.
     pub(crate) fn keep_cached<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { row, .. } = exec.plans[plan];
-        let Job { carried, .. } = self.jobs[plan];
+        let PlanState { carried, .. } = self.jobs[plan];
         if !M::CARRIES_DATA || !self.is_destage(plan, exec) {
             return;
         }

@@ -19,7 +19,7 @@ use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::{PlanState, UpdateParity};
 use crate::in_place::journal::Checksums;
 
 impl InPlace {
@@ -71,7 +71,7 @@ impl InPlace {
         driver: &mut D,
     ) {
         self.window.leave(row);
-        let plan = exec.take_plan(row, Purpose::Parity);
+        let plan = self.take_plan(row, UpdateParity, exec);
         if !id.is_none() {
             exec.attach(plan, id);
         }
@@ -383,7 +383,7 @@ impl InPlace {
         driver: &mut D,
     ) {
         let Plan { row, lock, defers, gave_up, dirty, decision, .. } = exec.plans[plan];
-        let Job { carried, .. } = self.jobs[plan];
+        let PlanState { carried, .. } = self.jobs[plan];
         self.end_logging(plan, exec);
         if defers && lock != RowLock::SharedWrite {
             return self.leave_late(plan, exec);

@@ -8,14 +8,15 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Step};
 use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::update::{Decision, Reason, Routine};
-use stripewise_exec::{Executor, TooManyLost};
+use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::{Destage, PlanState, Write};
+use crate::job::Job;
 
 impl InPlace {
     /// Destages the content that is due, one plan at a time. Returns false if there is nothing to do or no plan is free.
@@ -62,8 +63,11 @@ impl InPlace {
             return false;
         }
         self.destaging_plans += 1;
-        let purpose = if out.is_covered { Purpose::Destage } else { Purpose::Write };
-        let plan = exec.take_plan(out.row, purpose);
+        let plan = if out.is_covered {
+            self.take_plan(out.row, Destage, exec)
+        } else {
+            self.take_plan(out.row, Write, exec)
+        };
         if !id.is_none() {
             exec.attach(plan, id);
         }
@@ -92,7 +96,7 @@ impl InPlace {
         cache.counts.destaged += u64::from((wanted & exec.geometry.data_columns()).count_ones());
         exec.plans[plan].wanted = wanted;
         let unit = cache.carry(&out, plan);
-        self.jobs[plan] = Job { partial, carried: out.columns, unit, ..Job::default() };
+        self.jobs[plan] = PlanState { partial, carried: out.columns, unit, ..self.jobs[plan] };
         if out.is_covered {
             exec.begin(plan, self, driver);
             return true;
@@ -131,7 +135,7 @@ impl InPlace {
         self.free_redirtied(plan, exec);
         let Some(cache) = &mut self.cache else { return };
         let Plan { row, wanted, .. } = exec.plans[plan];
-        let Job { carried, unit, .. } = self.jobs[plan];
+        let PlanState { carried, unit, .. } = self.jobs[plan];
         if carried != 0 {
             self.destaging_plans -= 1;
             cache.arrived(row, carried, unit, plan);
@@ -152,7 +156,7 @@ impl InPlace {
             return;
         }
         let Plan { row, .. } = exec.plans[plan];
-        let Job { carried, .. } = self.jobs[plan];
+        let PlanState { carried, .. } = self.jobs[plan];
         let Some(cache) = &mut self.cache else { return };
         let newer = cache.store.columns(row, |chunk| chunk.stage == Stage::Kept);
         for column in columns(carried & newer) {
@@ -180,7 +184,7 @@ impl InPlace {
         }
         let failed = exec.columns_on_failed(plan);
         let Plan { row, place, wanted, .. } = exec.plans[plan];
-        let Job { partial, .. } = self.jobs[plan];
+        let PlanState { partial, .. } = self.jobs[plan];
         let nowhere = wanted & (failed | partial & lost);
         exec.fail_requests(plan, nowhere, self);
         if let Some(cache) = self.cache.as_mut().filter(|_| nowhere != 0) {
@@ -201,7 +205,7 @@ impl InPlace {
         job.partial &= !nowhere;
         // These columns have old content for the next write of a part.
         job.blank &= !wanted;
-        let Job { partial, written, .. } = *job;
+        let PlanState { partial, written, .. } = *job;
         if partial != 0 {
             exec.push_operations(plan, partial, OperationKind::Read, |_| Class::PreRead, place);
             exec.plans[plan].steps.push(Step::Compute { pages: 0 });
@@ -209,5 +213,40 @@ impl InPlace {
         exec.push_operations(plan, wanted & !written, OperationKind::Write, |_| Class::HostWrite, place);
         exec.plans[plan].steps.acknowledge_here();
         Ok(())
+    }
+}
+
+impl Job<InPlace> for Destage {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        array.build_destage(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    fn step_failed<M: Memory>(
+        self,
+        _plan: PlanId,
+        _array: &mut InPlace,
+        _exec: &mut Executor<M>,
+    ) -> AfterErrors {
+        // The content to write may be lost now.
+        AfterErrors::BuildAgain
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.destaged(plan, exec);
     }
 }

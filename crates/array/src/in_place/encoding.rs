@@ -12,6 +12,7 @@ use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{Executor, Split};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Write;
 
 impl InPlace {
     /// [`Self::split`] row by row: a row that was never encoded is in controller memory, or is not stored.
@@ -133,7 +134,7 @@ impl InPlace {
         // No plan reads or updates a row before it is encoded: its reads are served from memory.
         let taken = exec.row_locks.try_take(row, RowLock::Exclusive);
         debug_assert!(taken, "row {row} is not known yet");
-        let plan = exec.take_plan(row, Purpose::Write);
+        let plan = self.take_plan(row, Write, exec);
         let Some(encode) = &self.encode else { return };
         let mask = encode.columns(row);
         for column in columns(mask) {

@@ -5,13 +5,13 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Purpose;
 use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
 use crate::in_place::gather::Waiting;
+use crate::in_place::job::Write;
 
 impl InPlace {
     /// [`Self::split`] page by page: each page may lie in a row of its own, in controller memory, or nowhere.
@@ -112,7 +112,7 @@ impl InPlace {
         let count = gather.waiting.len() as u32;
         let taken = exec.row_locks.try_take(row, RowLock::Exclusive);
         debug_assert!(taken, "row {row} is not known yet");
-        let plan = exec.take_plan(row, Purpose::Write);
+        let plan = self.take_plan(row, Write, exec);
         for column in 0..count {
             let Some(gather) = &self.gather else { break };
             let buffer = gather.waiting[column as usize].buffer;

@@ -11,8 +11,9 @@ use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::{PlanState, WriteIntent};
 use crate::in_place::journal::Intent;
+use crate::job::Job;
 
 impl InPlace {
     /// Sets up the bitmap of an assembled array, as it is on the members. The parity of marked regions is recomputed before
@@ -52,7 +53,7 @@ impl InPlace {
         let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
         let missing = self.missing_to_tell(told, exec);
         let Plan { purpose, .. } = exec.plans[plan];
-        let Job { record, .. } = self.jobs[plan];
+        let PlanState { record, .. } = self.jobs[plan];
         // Nothing is written to a group beyond parity, also where the region is marked: see `fails_beyond`.
         let must_fail = purpose != Purpose::Flush
             && exec.any_failed
@@ -118,7 +119,7 @@ impl InPlace {
         let is_news = missing != intent.missing || std::mem::take(&mut intent.has_news);
         intent.next_missing = missing;
         let plan = intent.plan;
-        self.clear_own(plan, Purpose::JournalWrite, exec);
+        self.clear_own(plan, WriteIntent, exec);
         let mut writes = Vec::new();
         for group in 0..intent.groups() {
             if !is_news && !intent.wants(group) {
@@ -168,5 +169,18 @@ impl InPlace {
         if let Some(intent) = &mut self.intent {
             intent.done(group, page);
         }
+    }
+}
+
+impl Job<InPlace> for WriteIntent {
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        _plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.intent_written(exec);
     }
 }

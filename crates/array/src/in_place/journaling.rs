@@ -7,13 +7,14 @@ use stripewise_core::driver::Driver;
 use stripewise_core::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::operation::OperationKind;
 use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::{FreeRecords, PlanState, WriteRecord};
 use crate::in_place::journal::{Checksums, Copying, Freeing, Journal, RowsOfMember};
+use crate::job::Job;
 
 /// The change that an update makes to its row: columns, one bit each.
 struct Change {
@@ -137,7 +138,7 @@ impl InPlace {
         let mut images = 0;
         while let Some(&plan) = journal.waiting.front() {
             let Plan { row, defers, .. } = exec.plans[plan];
-            let Job { covers, .. } = self.jobs[plan];
+            let PlanState { covers, .. } = self.jobs[plan];
             if defers && self.lost_columns(plan, exec) != 0 {
                 // A row that has lost a column gets its parity at once.
                 journal.waiting.pop_front();
@@ -287,7 +288,7 @@ impl InPlace {
     /// there are none.
     fn copy_record<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) -> bool {
         let plan = journal.plan;
-        self.clear_own(plan, Purpose::JournalWrite, exec);
+        self.clear_own(plan, WriteRecord, exec);
         let Copying { begun, pages, keepers, .. } = journal.copying;
         let missing = journal.missing | exec.failed_members();
         let wanted = exec.geometry.keepers(journal.layout.copies, begun.number, missing);
@@ -359,7 +360,7 @@ impl InPlace {
     /// The plan that wrote a record is over: the changes of the record continue in place. But if a member that was to keep the
     /// record failed meanwhile, another member gets the record first: the failed member might return without the record, and
     /// no record says that it failed.
-    pub(crate) fn record_written<M: Memory, D: Driver<M>>(
+    fn record_written<M: Memory, D: Driver<M>>(
         &mut self,
         plan: PlanId,
         exec: &mut Executor<M>,
@@ -479,7 +480,7 @@ impl InPlace {
             if !flushes || std::mem::replace(&mut journal.freeing.is_flushing, true) {
                 return None;
             }
-            self.clear_own(plan, Purpose::JournalReclaim, exec);
+            self.clear_own(plan, FreeRecords, exec);
             let living = (0..exec.members.count as u16).filter(|&member| !exec.failed[member as usize]);
             let flushes: Vec<_> = living.map(|member| (OperationKind::Flush, member, 0)).collect();
             journal.cleaning.pages.resize(flushes.len(), 0);
@@ -489,7 +490,7 @@ impl InPlace {
                 journal.freeing.pages.clear();
                 return self.make_cleaning(journal, exec);
             }
-            self.clear_own(plan, Purpose::JournalReclaim, exec);
+            self.clear_own(plan, FreeRecords, exec);
             let mut writes = Vec::new();
             let left =
                 journal.freeing.pages.len().saturating_sub((exec.stride / journal.layout.copies) as usize);
@@ -529,7 +530,7 @@ impl InPlace {
     }
 
     /// A step of freeing records is over.
-    pub(crate) fn cleaned<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn cleaned<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         exec.plans[plan].is_under_way = false;
         let Some(journal) = &mut self.journal else { return };
         journal.cleaning.is_under_way = false;
@@ -538,30 +539,30 @@ impl InPlace {
             exec.memory.give(page);
         }
     }
+}
 
-    /// Clears the steps of one of the journal's own plans.
-    pub(crate) fn clear_own<M: Memory>(&mut self, plan: PlanId, purpose: Purpose, exec: &mut Executor<M>) {
-        let slot = &mut exec.plans[plan];
-        slot.purpose = purpose;
-        slot.is_under_way = true;
-        slot.lost = 0;
-        slot.clear_steps();
-    }
-
-    /// Appends a step to one of the journal's own plans: the operations, each with its member and page.
-    pub(crate) fn push_own<M: Memory>(
-        &mut self,
+impl Job<InPlace> for WriteRecord {
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
         plan: PlanId,
-        operations: impl Iterator<Item = (OperationKind, u16, u32)>,
+        array: &mut InPlace,
         exec: &mut Executor<M>,
+        driver: &mut D,
     ) {
-        let first = exec.plans[plan].steps.operations;
-        exec.plans[plan].steps.push(Step::Operations { first, count: 0 });
-        for (kind, member, page) in operations {
-            let at = exec.first_operation(plan) as usize + exec.plans[plan].steps.operations as usize;
-            exec.slots[at].operation =
-                Operation { page, member, kind, class: Class::Metadata, ..Operation::default() };
-            exec.plans[plan].steps.add_operation();
-        }
+        array.record_written(plan, exec, driver);
+    }
+}
+
+impl Job<InPlace> for FreeRecords {
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.cleaned(plan, exec);
     }
 }

@@ -13,7 +13,7 @@ use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::{PlanState, UpdateParity};
 
 impl InPlace {
     /// The parity columns of `row` whose content is in persistent memory.
@@ -47,7 +47,7 @@ impl InPlace {
         exec: &mut Executor<M>,
     ) {
         let Plan { row, wanted, purpose, .. } = exec.plans[plan];
-        let Job { moves, blank, .. } = self.jobs[plan];
+        let PlanState { moves, blank, .. } = self.jobs[plan];
         let data = exec.geometry.data_columns();
         let is_kept = self.parity_memory.keeps(row);
         let rest = data & !wanted;
@@ -91,7 +91,7 @@ impl InPlace {
             return;
         }
         let Plan { row, purpose, gave_up, .. } = exec.plans[plan];
-        let Job { keeps_parity, .. } = self.jobs[plan];
+        let PlanState { keeps_parity, .. } = self.jobs[plan];
         let is_kept = self.parity_memory.keeps(row);
         if gave_up && purpose == Purpose::Write && is_kept && exec.changed_by(plan).0 == 0 {
             return;
@@ -155,7 +155,7 @@ impl InPlace {
         self.parity_memory.slots[slot as usize].is_leaving = true;
         self.parity_memory.leaving += 1;
         self.parity_memory.is_pressed = false;
-        let plan = exec.take_plan(row, Purpose::Parity);
+        let plan = self.take_plan(row, UpdateParity, exec);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }

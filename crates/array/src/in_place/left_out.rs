@@ -4,13 +4,13 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{Plan, Purpose};
+use stripewise_core::plan::Plan;
 use stripewise_core::update::Routine;
 use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::PlanState;
 
 impl InPlace {
     /// Data columns of the plan's row that its update can leave out by encoding the row, besides those that it writes: parity
@@ -52,16 +52,16 @@ impl InPlace {
     /// Columns that the plan's update writes for the first time since they were free, while parity covers their old content.
     pub(crate) fn reopened<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         let Plan { row, .. } = exec.plans[plan];
-        let Job { moves, .. } = self.jobs[plan];
+        let PlanState { moves, .. } = self.jobs[plan];
         if self.blank.is_off() || self.blank.is_home(row) { 0 } else { moves & !self.blank.columns(row) }
     }
 
     /// Before a computation of `plan`: the columns that parity takes for zeros have zeros as their old content.
     pub(crate) fn fill_blank<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, purpose, decision, .. } = exec.plans[plan];
-        let Job { blank, .. } = self.jobs[plan];
+        let Plan { row, decision, .. } = exec.plans[plan];
+        let PlanState { job, blank, .. } = self.jobs[plan];
         let mut zeros = self.blank.columns(row);
-        if matches!(purpose, Purpose::Write | Purpose::Parity) && decision.routine == Routine::Rcw {
+        if job.facts().is_update && decision.routine == Routine::Rcw {
             zeros |= blank;
         }
         for column in columns(zeros) {
@@ -73,11 +73,11 @@ impl InPlace {
     /// The update `plan` of a row is over: its parity takes other columns for zeros from now on.
     #[inline]
     pub(crate) fn end_blank<M: Memory>(&mut self, plan: PlanId, exec: &Executor<M>) {
-        let Plan { row, gave_up, purpose, wanted, .. } = exec.plans[plan];
-        let Job { blank, .. } = self.jobs[plan];
+        let Plan { row, gave_up, wanted, .. } = exec.plans[plan];
+        let PlanState { job, blank, .. } = self.jobs[plan];
         // An update that gave up before it wrote has changed nothing.
         let has_written = !gave_up || exec.changed_by(plan).0 != 0;
-        if self.blank.is_off() || !has_written || !matches!(purpose, Purpose::Write | Purpose::Parity) {
+        if self.blank.is_off() || !has_written || !job.facts().is_update {
             return;
         }
         let blank =

@@ -16,7 +16,7 @@ use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::{PlanState, UpdateParity};
 use crate::in_place::parity_log::ParityLog;
 
 impl InPlace {
@@ -26,7 +26,7 @@ impl InPlace {
     pub(crate) fn may_log<M: Memory>(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> bool {
         let Some(log) = &self.log else { return false };
         let Plan { row, purpose, wanted, .. } = exec.plans[plan];
-        let Job { partial, .. } = self.jobs[plan];
+        let PlanState { partial, .. } = self.jobs[plan];
         let covers_row = wanted == exec.geometry.data_columns() && partial == 0;
         purpose == Purpose::Write
             && lost == 0
@@ -214,7 +214,7 @@ impl InPlace {
             return false;
         }
         let Some(row) = self.log.as_mut().and_then(ParityLog::next_due) else { return false };
-        let plan = exec.take_plan(row, Purpose::Parity);
+        let plan = self.take_plan(row, UpdateParity, exec);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }

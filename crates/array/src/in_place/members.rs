@@ -7,12 +7,13 @@ use stripewise_core::format::{Copy, MemberState, Superblock, superblock_pages};
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
-use stripewise_core::plan::Purpose;
-use stripewise_exec::Executor;
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
+use stripewise_exec::{AfterErrors, Executor};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::WriteSuperblocks;
 use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
+use crate::job::Job;
 use crate::membership::{Halt, Membership, Rebuild, encode_superblock, short};
 
 impl InPlace {
@@ -320,7 +321,7 @@ impl InPlace {
         if let Some(telling) = &mut roster.telling {
             telling.begun += operations.len() as u32;
         }
-        self.clear_own(roster.plan, Purpose::WriteSuperblocks, exec);
+        self.clear_own(roster.plan, WriteSuperblocks, exec);
         exec.plans[roster.plan].gave_up = false;
         self.push_own(roster.plan, operations.into_iter(), exec);
         true
@@ -332,7 +333,7 @@ impl InPlace {
     }
 
     /// A part of a stage is over.
-    pub(crate) fn members_told<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn members_told<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         exec.plans[plan].is_under_way = false;
         let gave_up = exec.plans[plan].gave_up;
         let replays = self.roster.as_ref().and_then(|roster| roster.telling);
@@ -505,5 +506,28 @@ impl InPlace {
         let rebuild = roster.members.rebuilds.iter().find(|rebuild| !rebuild.part.is_over());
         let rebuilt = rebuild.map(|rebuild| (rebuild.member, short(rebuild.part.rows.cursor), all));
         rebuilt.or(roster.coming().next().map(|(member, _)| (member, 0, all)))
+    }
+}
+
+impl Job<InPlace> for WriteSuperblocks {
+    fn step_failed<M: Memory>(
+        self,
+        plan: PlanId,
+        _array: &mut InPlace,
+        exec: &mut Executor<M>,
+    ) -> AfterErrors {
+        exec.plans[plan].gave_up = true;
+        AfterErrors::NextStep
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.members_told(plan, exec);
     }
 }

@@ -21,6 +21,7 @@ mod left_out;
 mod logging;
 pub(crate) mod members;
 mod metadata_pieces;
+mod own_plans;
 mod page_order;
 pub(crate) mod parity_log;
 pub(crate) mod parity_memory;
@@ -45,7 +46,7 @@ use stripewise_core::format::Superblock;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind, Outcome};
-use stripewise_core::plan::{Plan, PlanView, Purpose};
+use stripewise_core::plan::PlanView;
 use stripewise_core::request::{RequestKind, RequestSlot};
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::metadata_pieces::{Kind, Piece, PieceLocation};
@@ -56,7 +57,7 @@ use stripewise_exec::{AfterErrors, Built, Executor, Jobs, Placement, Split, TooM
 use crate::in_place::blank::Blank;
 use crate::in_place::first_encode::Encode;
 use crate::in_place::gather::Gather;
-use crate::in_place::job::Job;
+use crate::in_place::job::{AnyJob, PlanState};
 use crate::in_place::journal::{Intent, Journal, NO_MEMBER, News, Roster, Stage, Telling};
 use crate::in_place::parity_log::ParityLog;
 use crate::in_place::parity_memory::ParityMemory;
@@ -68,7 +69,7 @@ use crate::zones::Zones;
 pub(crate) struct InPlace {
     /// Whether only plans of host requests can ever be due under the scheme.
     pub(crate) only_plans: bool,
-    pub(crate) jobs: Jobs<Job>,
+    pub(crate) jobs: Jobs<PlanState>,
     pub(crate) gather: Option<Gather>,
     pub(crate) encode: Option<Encode>,
     pub(crate) cache: Option<Cache>,
@@ -86,6 +87,22 @@ pub(crate) struct InPlace {
     pub(crate) window: Window,
     /// The walk over all rows after a loss of power; no request is issued before it is over.
     pub(crate) resync: Option<Resync>,
+}
+
+impl InPlace {
+    /// Takes a free plan for `job`, at `row`.
+    #[inline]
+    pub(crate) fn take_plan<M: Memory>(
+        &mut self,
+        row: u64,
+        job: impl Into<AnyJob>,
+        exec: &mut Executor<M>,
+    ) -> PlanId {
+        let job = job.into();
+        let plan = exec.take_plan(row, job.facts().purpose);
+        self.jobs[plan].job = job;
+        plan
+    }
 }
 
 impl<M: Memory> Placement<M> for InPlace {
@@ -168,27 +185,7 @@ impl<M: Memory> Placement<M> for InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        match exec.plans[plan].purpose {
-            Purpose::Read => return self.build_read(plan, exec, driver),
-            Purpose::Write | Purpose::Parity => {
-                if self.needs_row_alone(plan, exec) {
-                    return Ok(Built::Needs(RowLock::Exclusive));
-                }
-                self.build_update(plan, exec, driver)?;
-            }
-            Purpose::Rebuild => self.build_rebuilt_row(plan, exec)?,
-            Purpose::Scrub => self.build_scrubbed_row(plan, exec)?,
-            Purpose::Resync => self.build_resync(plan, exec),
-            Purpose::Redo => self.build_redo(plan, exec),
-            Purpose::Destage => self.build_destage(plan, exec),
-            Purpose::Trim => self.build_trim(plan, exec),
-            Purpose::Flush => self.build_flush(plan, exec),
-            Purpose::Inspect => exec.build_inspect(plan),
-            // A page of a record cannot be read; another member may have it.
-            Purpose::WriteSuperblocks => {}
-            purpose => unreachable!("its own plans have their steps, and none is to {purpose:?}"),
-        }
-        Ok(Built::Ready)
+        self.jobs[plan].job.build(plan, self, exec, driver)
     }
 
     #[inline]
@@ -198,7 +195,11 @@ impl<M: Memory> Placement<M> for InPlace {
 
     #[inline]
     fn combine(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        self.combine(plan, exec);
+        if M::CARRIES_DATA {
+            exec.fold_deltas(plan);
+            self.fill_blank(plan, exec);
+            self.jobs[plan].job.combine(plan, self, exec);
+        }
     }
 
     #[inline]
@@ -250,85 +251,13 @@ impl<M: Memory> Placement<M> for InPlace {
             }
             return AfterErrors::BuildAgain;
         }
-        let is_bad = match exec.plans[plan].purpose {
-            Purpose::Write | Purpose::Parity | Purpose::Resync => {
-                let lost = exec.columns_on_failed(plan) | self.unlogged(plan, exec);
-                if exec.geometry.parity() == 0 {
-                    // Without parity, each chunk is independent.
-                    exec.fail_requests(plan, lost, self);
-                }
-                if lost & exec.plans[plan].wanted != 0 {
-                    // Content written to a lost column is only in parity, which may be written after the mark.
-                    exec.plans[plan].steps.acknowledge_last();
-                }
-                lost.count_ones() > exec.geometry.parity() && exec.geometry.parity() > 0
-            }
-            // The content to write may be lost now.
-            Purpose::Destage => return AfterErrors::BuildAgain,
-            Purpose::Rebuild | Purpose::WriteSuperblocks => {
-                exec.plans[plan].gave_up = true;
-                false
-            }
-            _ => false,
-        };
-        if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
+        self.jobs[plan].job.step_failed(plan, self, exec)
     }
 
     #[inline]
-    fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) -> bool {
-        match exec.plans[plan].purpose {
-            Purpose::Write => {
-                self.gather_settled(exec.plans[plan].row);
-                self.encode_settled(exec.plans[plan].row);
-                self.unreserve(plan, exec);
-                self.destaged(plan, exec);
-                self.end_blank(plan, exec);
-                self.end_parity(plan, exec);
-                self.end_update(plan, exec, driver);
-            }
-            Purpose::Parity => {
-                self.end_blank(plan, exec);
-                self.end_parity(plan, exec);
-                self.end_update(plan, exec, driver);
-            }
-            Purpose::Destage => self.destaged(plan, exec),
-            Purpose::Trim => {
-                self.release_versions(plan, exec, driver);
-                let Plan { row, gave_up, .. } = exec.plans[plan];
-                if !gave_up {
-                    self.window.set_stale(row, false);
-                    self.forget_row(row, exec);
-                    self.forget_parity(row, exec);
-                }
-            }
-            Purpose::Resync | Purpose::Redo => self.resynced(plan, exec),
-            Purpose::Rebuild | Purpose::Scrub => self.row_walked(plan, exec),
-            Purpose::Inspect => exec.inspected(plan, self, driver),
-            Purpose::JournalWrite => {
-                if self.intent.is_some() {
-                    self.intent_written(exec);
-                } else if !self.vacant_cleared(plan, exec) {
-                    self.record_written(plan, exec, driver);
-                }
-                return false;
-            }
-            Purpose::JournalReclaim => {
-                self.cleaned(plan, exec);
-                return false;
-            }
-            Purpose::WriteSuperblocks => {
-                self.members_told(plan, exec);
-                return false;
-            }
-            Purpose::Flush => {
-                if let Some(intent) = &mut self.intent {
-                    intent.flush_over();
-                }
-            }
-            _ => {}
-        }
+    fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) {
+        self.jobs[plan].job.finished(plan, self, exec, driver);
         self.done_in_place(plan, exec);
-        true
     }
 
     #[inline]

@@ -10,6 +10,8 @@ use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::Read;
+use crate::job::Job;
 
 impl InPlace {
     /// Builds the steps of the read `plan`, given the columns that are lost now.
@@ -105,5 +107,25 @@ impl InPlace {
             }
         }
         Ok(Built::Ready)
+    }
+}
+
+impl Job<InPlace> for Read {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        array.build_read(plan, exec, driver)
+    }
+
+    #[inline]
+    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
+        array.decode(plan, exec);
+        array.verify_decoded(plan, exec);
+        array.overlay_late(plan, exec);
     }
 }

@@ -10,11 +10,12 @@ use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_core::row_locks::RowLock;
-use stripewise_exec::{Executor, TooManyLost};
+use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;
-use crate::in_place::job::RowWalk;
+use crate::in_place::job::{RebuildRow, ScrubRow};
 use crate::in_place::journal::{Rows, RowsOfMember};
+use crate::job::Job;
 
 impl InPlace {
     /// Takes the next step of background work. Returns false if there is nothing to do now.
@@ -72,9 +73,8 @@ impl InPlace {
         roster.rebuilding += 1;
         exec.spend(exec.geometry.columns);
         let (group, _) = exec.geometry.position_of(member.into());
-        let plan = exec.take_plan(exec.geometry.row_of(group, page as u32), Purpose::Rebuild);
+        let plan = self.take_plan(exec.geometry.row_of(group, page as u32), RebuildRow { turn }, exec);
         exec.plans[plan].wanted = exec.columns_on(plan, member);
-        self.jobs[plan].walk = RowWalk::Rebuild(turn);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -132,10 +132,7 @@ impl InPlace {
         }
         let row = reread.unwrap_or_else(|| scrub.begin());
         exec.spend(exec.geometry.columns);
-        let plan = exec.take_plan(row, Purpose::Scrub);
-        if reread.is_some() {
-            self.jobs[plan].walk = RowWalk::Reread;
-        }
+        let plan = self.take_plan(row, ScrubRow { is_again: reread.is_some() }, exec);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -183,7 +180,7 @@ impl InPlace {
 
     /// Builds the steps of rebuilding a row: read the other columns, decode, write. The previous content of a returned member
     /// is read first.
-    pub(crate) fn build_rebuilt_row<M: Memory>(
+    fn build_rebuilt_row<M: Memory>(
         &mut self,
         plan: PlanId,
         exec: &mut Executor<M>,
@@ -213,7 +210,7 @@ impl InPlace {
 
     /// Builds the steps of scrubbing a row: read all of it, and write parity that does not match its data; or, if a column was
     /// found bad, decode that column and write it.
-    pub(crate) fn build_scrubbed_row<M: Memory>(
+    fn build_scrubbed_row<M: Memory>(
         &mut self,
         plan: PlanId,
         exec: &mut Executor<M>,
@@ -242,14 +239,22 @@ impl InPlace {
         Ok(())
     }
 
-    /// The bytes of a row of a walk: decodes the columns to write, or compares parity with the parity of the data.
-    pub(crate) fn combine_row<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    /// Decodes the column to write.
+    fn combine_rebuilt_row<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.decode(plan, exec);
-        let Plan { purpose, missing, wanted, .. } = exec.plans[plan];
-        if purpose == Purpose::Rebuild && wanted & exec.geometry.parity_columns() != 0 {
-            return self.note_parity(plan, wanted, exec);
+        let wanted = exec.plans[plan].wanted;
+        if wanted & exec.geometry.parity_columns() == 0 {
+            self.verify_decoded(plan, exec);
+        } else {
+            self.note_parity(plan, wanted, exec);
         }
-        if !self.verify_decoded(plan, exec) || purpose != Purpose::Scrub || wanted != 0 {
+    }
+
+    /// Decodes the columns to write; without any, compares parity with the parity of the data.
+    fn combine_scrubbed_row<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        self.decode(plan, exec);
+        let Plan { missing, wanted, .. } = exec.plans[plan];
+        if !self.verify_decoded(plan, exec) || wanted != 0 {
             return;
         }
         let mut wrong = 0;
@@ -288,33 +293,43 @@ impl InPlace {
         columns(lost).filter(|&column| self.host_page(row, column, exec).is_some()).count() as u64
     }
 
-    /// Completes a row of a walk.
-    pub(crate) fn row_walked<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { purpose, row, place, gave_up, lost, dirty, wanted, .. } = exec.plans[plan];
-        let walk = self.jobs[plan].walk;
-        let bad = (lost & !exec.columns_on_failed(plan)) | dirty;
+    /// Columns of the plan's row that were found bad.
+    fn bad_columns<M: Memory>(plan: PlanId, exec: &Executor<M>) -> u64 {
+        let Plan { lost, dirty, .. } = exec.plans[plan];
+        (lost & !exec.columns_on_failed(plan)) | dirty
+    }
+
+    /// Completes a row of a scrub.
+    fn row_scrubbed<M: Memory>(&mut self, plan: PlanId, is_again: bool, exec: &mut Executor<M>) {
+        let Plan { row, gave_up, dirty, .. } = exec.plans[plan];
+        let bad = Self::bad_columns(plan, exec);
         let has_checksums = self.journal.is_some();
-        let (repairs, believes) = (!exec.read_only && !gave_up, exec.has_bug(Bug::LeftOutForgotten));
+        let repairs = !exec.read_only && !gave_up;
         let lost_chunks = if gave_up { self.lost_chunks_of_row(plan, exec) } else { 0 };
         let Some(roster) = &mut self.roster else { return };
-        if purpose == Purpose::Scrub {
-            roster.members.scrub.counts.bad += u64::from(bad.count_ones());
-            roster.members.scrub.counts.repaired += u64::from(repairs) * u64::from(bad.count_ones());
-            roster.members.scrub.counts.lost += lost_chunks;
-            if repairs && !has_checksums && bad & !dirty != 0 && !matches!(walk, RowWalk::Reread) {
-                roster.reread.push(row);
-                return;
-            }
-            if let Some(scrub) = &mut roster.members.scrub.walk {
-                scrub.finish(row);
-                roster.members.scrub.noted = scrub.done();
-            }
-            return;
+        let scrub = &mut roster.members.scrub;
+        scrub.counts.bad += u64::from(bad.count_ones());
+        scrub.counts.repaired += u64::from(repairs) * u64::from(bad.count_ones());
+        scrub.counts.lost += lost_chunks;
+        if repairs && !has_checksums && bad & !dirty != 0 && !is_again {
+            roster.reread.push(row);
+        } else if let Some(walk) = &mut scrub.walk {
+            walk.finish(row);
+            scrub.noted = walk.done();
         }
+    }
+
+    /// Completes a row of the rebuild of this turn.
+    fn row_rebuilt<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &mut Executor<M>) {
+        let Plan { place, gave_up, wanted, .. } = exec.plans[plan];
+        let bad = Self::bad_columns(plan, exec);
+        let has_checksums = self.journal.is_some();
+        let believes = exec.has_bug(Bug::LeftOutForgotten);
+        let lost_chunks = if gave_up { self.lost_chunks_of_row(plan, exec) } else { 0 };
+        let Some(roster) = &mut self.roster else { return };
         roster.rebuilding -= 1;
         // The member may have failed since, or the rebuild was halted.
         let member = exec.geometry.member(place, wanted.trailing_zeros());
-        let RowWalk::Rebuild(turn) = walk else { return };
         let Some(rebuild) = roster.members.rebuild_of(member).filter(|its| its.part.turn == turn) else {
             return;
         };
@@ -328,5 +343,75 @@ impl InPlace {
             rebuild.part.rows.finish(row)
         }
         roster.members.unrecovered += u64::from(lost_chunks > 0);
+    }
+}
+
+impl Job<InPlace> for RebuildRow {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        array.build_rebuilt_row(plan, exec)?;
+        Ok(Built::Ready)
+    }
+
+    #[inline]
+    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
+        array.combine_rebuilt_row(plan, exec);
+    }
+
+    fn step_failed<M: Memory>(
+        self,
+        plan: PlanId,
+        _array: &mut InPlace,
+        exec: &mut Executor<M>,
+    ) -> AfterErrors {
+        exec.plans[plan].gave_up = true;
+        AfterErrors::NextStep
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.row_rebuilt(plan, self.turn, exec);
+    }
+}
+
+impl Job<InPlace> for ScrubRow {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        array.build_scrubbed_row(plan, exec)?;
+        Ok(Built::Ready)
+    }
+
+    #[inline]
+    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
+        array.combine_scrubbed_row(plan, exec);
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.row_scrubbed(plan, self.is_again, exec);
     }
 }

@@ -6,10 +6,10 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::format::{REDO_MAGIC, RedoRecord, crc32c};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
-use stripewise_core::plan::Purpose;
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
+use crate::in_place::job::WriteSuperblocks;
 use crate::in_place::journal::{Change, Replay, Roster};
 
 impl InPlace {
@@ -70,7 +70,7 @@ impl InPlace {
                 roster.work.pages.push(buffer);
             }
             roster.work.is_under_way = true;
-            self.clear_own(roster.plan, Purpose::WriteSuperblocks, exec);
+            self.clear_own(roster.plan, WriteSuperblocks, exec);
             exec.plans[roster.plan].gave_up = false;
             self.push_own(roster.plan, operations.into_iter(), exec);
             return true;

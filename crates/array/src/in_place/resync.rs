@@ -15,10 +15,11 @@ use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::update::{Decision, Reason, Routine};
-use stripewise_exec::Executor;
+use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;
-use crate::in_place::job::{Job, RowWalk};
+use crate::in_place::job::{PlanState, RedoUpdate, ResyncRow};
+use crate::job::Job;
 
 /// An interrupted update or trim of a row.
 #[derive(Debug)]
@@ -127,13 +128,13 @@ impl InPlace {
         }
         resync.next += 1;
         resync.under_way += 1;
-        let plan = exec.take_plan(row, Purpose::Resync);
+        let plan = self.take_plan(row, ResyncRow { unread: 0 }, exec);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
 
     fn redo<M: Memory, D: Driver<M>>(&mut self, redo: &Redo, exec: &mut Executor<M>, driver: &mut D) {
-        let plan = exec.take_plan(redo.row, Purpose::Redo);
+        let plan = self.take_plan(redo.row, RedoUpdate, exec);
         let slot = &mut exec.plans[plan];
         (slot.wanted, slot.dirty) = (redo.written, redo.trimmed);
         redo.pages.iter().for_each(|&(column, page)| exec.adopt_buffer(plan, column, page));
@@ -141,7 +142,7 @@ impl InPlace {
     }
 
     /// Builds the steps of a plan that repeats an interrupted update.
-    pub(crate) fn build_redo<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_redo<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let failed = exec.columns_on_failed(plan);
         let Plan { wanted, dirty, place, .. } = exec.plans[plan];
         let data = exec.geometry.data;
@@ -153,13 +154,12 @@ impl InPlace {
 
     /// Builds the steps of resyncing a row: read all data, decode unreadable data, and write the parity columns that decoding
     /// did not use. Data on working members that had to be decoded is written back.
-    pub(crate) fn build_resync<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_resync<M: Memory>(&mut self, plan: PlanId, unread: u64, exec: &mut Executor<M>) {
         // Parity may be wrong: before the plan trusts it, columns that returned an error are read a second time.
         let believes = exec.has_bug(Bug::ResyncBelievesParity);
-        let (slot, walk) = (&mut exec.plans[plan], &mut self.jobs[plan].walk);
-        let unread = if let RowWalk::Resync(unread) = *walk { unread } else { 0 };
+        let slot = &mut exec.plans[plan];
         if slot.lost & !unread != 0 && !believes {
-            *walk = RowWalk::Resync(unread | slot.lost);
+            self.jobs[plan].job = ResyncRow { unread: unread | slot.lost }.into();
             slot.lost = 0;
         }
         let held = self.take_covered(plan, exec) | self.blank.columns(exec.plans[plan].row);
@@ -207,23 +207,30 @@ impl InPlace {
     }
 
     /// The end of a row's resync.
-    pub(crate) fn resynced<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, purpose, gave_up, missing, .. } = exec.plans[plan];
-        let Job { keeps_parity, .. } = self.jobs[plan];
-        if gave_up {
-            self.window.set_stale(row, true);
-            // It may cover data that never reached its member.
-            self.forget_parity(row, exec);
-        } else if purpose == Purpose::Resync {
+    fn row_resynced<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Plan { missing, .. } = exec.plans[plan];
+        let PlanState { keeps_parity, .. } = self.jobs[plan];
+        if self.row_redone(plan, exec) {
             self.forget_cached_parity(plan, exec);
             if keeps_parity {
                 let made = exec.geometry.parity_columns() & !exec.sources(missing);
                 self.store_parity(plan, made, exec);
             }
         }
+    }
+
+    /// The end of work on a row after a loss of power. Returns whether it was done.
+    fn row_redone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
+        let Plan { row, gave_up, .. } = exec.plans[plan];
+        if gave_up {
+            self.window.set_stale(row, true);
+            // It may cover data that never reached its member.
+            self.forget_parity(row, exec);
+        }
         if let Some(resync) = &mut self.resync {
             resync.under_way -= 1;
         }
+        !gave_up
     }
 
     /// Drops cached parity of the row: recomputed parity is on its members, and the cached version is older. Parity that was
@@ -237,5 +244,69 @@ impl InPlace {
                 exec.memory.give(page);
             }
         }
+    }
+}
+
+impl Job<InPlace> for ResyncRow {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        array.build_resync(plan, self.unread, exec);
+        Ok(Built::Ready)
+    }
+
+    #[inline]
+    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
+        array.combine_update(plan, exec);
+    }
+
+    fn step_failed<M: Memory>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+    ) -> AfterErrors {
+        array.update_failed(plan, exec)
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.row_resynced(plan, exec);
+    }
+}
+
+impl Job<InPlace> for RedoUpdate {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        array.build_redo(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.row_redone(plan, exec);
     }
 }

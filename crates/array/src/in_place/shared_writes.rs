@@ -25,7 +25,7 @@ use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::PlanState;
 use crate::in_place::window::Held;
 
 impl InPlace {
@@ -59,7 +59,7 @@ impl InPlace {
     /// would overtake it.
     fn lacks_content<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
         let Plan { row, .. } = exec.plans[plan];
-        let Job { partial, .. } = self.jobs[plan];
+        let PlanState { partial, .. } = self.jobs[plan];
         let known = self.window.entry(row).map_or(0, |entry| self.in_memory(entry, exec));
         partial & !known != 0
     }
@@ -105,7 +105,7 @@ impl InPlace {
     /// Builds the step of a write that shares its row: all its writes. What completes its pages is in memory.
     pub(crate) fn build_sharing<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { row, place, wanted, .. } = exec.plans[plan];
-        let Job { partial, .. } = self.jobs[plan];
+        let PlanState { partial, .. } = self.jobs[plan];
         let entry = self.window.add(row, 0);
         let in_line = self.window.order.as_ref().map_or(0, |order| order.columns(entry));
         for column in columns(partial & !in_line) {
@@ -212,7 +212,7 @@ impl InPlace {
     /// `plan` lost a member while it shared its row: what it could not write is written with the row alone.
     pub(crate) fn write_rest_alone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { wanted, .. } = exec.plans[plan];
-        let Job { written, .. } = self.jobs[plan];
+        let PlanState { written, .. } = self.jobs[plan];
         let rest = wanted & !written;
         let partial = self.covered_in_part(plan, rest, exec);
         let slot = &mut exec.plans[plan];

@@ -12,9 +12,11 @@ use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Merge;
 use stripewise_exec::split::mask_of;
-use stripewise_exec::{Executor, Split};
+use stripewise_exec::{Built, Executor, Split, TooManyLost};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::{Flush, Read, Trim, Write};
+use crate::job::Job;
 
 impl InPlace {
     /// Builds plans for the rest of request `id`, as far as possible.
@@ -93,7 +95,7 @@ impl InPlace {
         if mask == 0 {
             return;
         }
-        let plan = exec.take_plan(row, Purpose::Read);
+        let plan = self.take_plan(row, Read, exec);
         exec.plans[plan].wanted = mask;
         exec.attach(plan, id);
         if lock != RowLock::None {
@@ -121,7 +123,7 @@ impl InPlace {
         }
         let skips = if absorbs { Bug::AbsorbNotHeld } else { Bug::HoldSkipped };
         if exec.has_bug(skips) {
-            let plan = exec.take_plan(row, Purpose::Write);
+            let plan = self.take_plan(row, Write, exec);
             self.cover(plan, id, mask, exec);
             self.moves_in_zones(plan, id, mask, exec);
             exec.attach(plan, id);
@@ -134,7 +136,7 @@ impl InPlace {
         let lock = self.update_lock(Purpose::Write, exec);
         let taken = exec.row_locks.try_take(row, lock);
         if taken || !self.merge(id, row, mask, is_behind, exec) {
-            let plan = exec.take_plan(row, Purpose::Write);
+            let plan = self.take_plan(row, Write, exec);
             exec.take_turn(plan, lock);
             self.cover(plan, id, mask, exec);
             self.moves_in_zones(plan, id, mask, exec);
@@ -217,7 +219,7 @@ impl InPlace {
         if !exec.members.discard || mask == 0 || !whole || self.cached_columns(row) != 0 {
             return;
         }
-        let plan = exec.take_plan(row, Purpose::Trim);
+        let plan = self.take_plan(row, Trim, exec);
         exec.plans[plan].wanted = mask;
         exec.attach(plan, id);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
@@ -249,7 +251,7 @@ impl InPlace {
     }
 
     /// Builds the steps of a trim.
-    pub(crate) fn build_trim<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_trim<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { row, place, wanted, .. } = exec.plans[plan];
         if self.cached_columns(row) != 0 {
             // The content was written again, or is in flight, while this plan waited.
@@ -271,7 +273,7 @@ impl InPlace {
     }
 
     /// Builds the steps of a flush.
-    pub(crate) fn build_flush<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn build_flush<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         exec.build_flush_of(plan, |_| true);
         if let Some(intent) = &mut self.intent {
             // Content written without a missing member is durable once metadata records that the member is missing.
@@ -332,5 +334,63 @@ impl InPlace {
         columns(mask)
             .filter(|&column| exec.sectors_of_page(id, self.array_page(row, column, exec)) != exec.whole_page)
             .fold(0, |partial, column| partial | 1 << column)
+    }
+}
+
+impl Job<InPlace> for Trim {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        array.build_trim(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        array.release_versions(plan, exec, driver);
+        let Plan { row, gave_up, .. } = exec.plans[plan];
+        if !gave_up {
+            array.window.set_stale(row, false);
+            array.forget_row(row, exec);
+            array.forget_parity(row, exec);
+        }
+    }
+}
+
+impl Job<InPlace> for Flush {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        array.build_flush(plan, exec);
+        Ok(Built::Ready)
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        _plan: PlanId,
+        array: &mut InPlace,
+        _exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        if let Some(intent) = &mut array.intent {
+            intent.flush_over();
+        }
     }
 }

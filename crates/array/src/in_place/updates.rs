@@ -9,10 +9,11 @@ use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Acknowledge;
 use stripewise_core::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
-use stripewise_exec::{Executor, TooManyLost};
+use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::{PlanState, UpdateParity, Write};
+use crate::job::Job;
 
 impl InPlace {
     /// Builds the steps of the update `plan`, given the columns that are lost now.
@@ -88,7 +89,7 @@ impl InPlace {
             self.jobs[plan].partial &= !lost;
         }
         let Plan { row, place, wanted, dirty, .. } = exec.plans[plan];
-        let Job { written, partial, .. } = self.jobs[plan];
+        let PlanState { written, partial, .. } = self.jobs[plan];
         let parity = exec.geometry.parity_columns();
         let left_out = self.left_out(plan, exec);
         if has_blank {
@@ -185,7 +186,7 @@ impl InPlace {
         driver: &mut D,
     ) -> (Decision, u64) {
         let Plan { row, wanted, dirty, ends_in_memory, lock, .. } = exec.plans[plan];
-        let Job { partial, kept, .. } = self.jobs[plan];
+        let PlanState { partial, kept, .. } = self.jobs[plan];
         let blank = self.blank.columns(row);
         let in_memory = self.parity_in_memory(row, exec);
         let deltas = self.deltas(row);
@@ -324,4 +325,114 @@ fn choose_freely<M: Memory, D: Driver<M>>(
     let chosen = if *update == (Update::Custom {}) { driver.choose(&choice) } else { None };
     let decision = update.choose(&choice, driver, chosen);
     (decision, if decision.routine == Routine::Rmw { rmw } else { rcw })
+}
+
+impl InPlace {
+    /// Writes of an update failed.
+    pub(crate) fn update_failed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
+        let lost = exec.columns_on_failed(plan) | self.unlogged(plan, exec);
+        if exec.geometry.parity() == 0 {
+            // Without parity, each chunk is independent.
+            exec.fail_requests(plan, lost, self);
+        }
+        if lost & exec.plans[plan].wanted != 0 {
+            // Content written to a lost column is only in parity, which may be written after the mark.
+            exec.plans[plan].steps.acknowledge_last();
+        }
+        let is_bad = lost.count_ones() > exec.geometry.parity() && exec.geometry.parity() > 0;
+        if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
+    }
+}
+
+impl Job<InPlace> for Write {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        if array.needs_row_alone(plan, exec) {
+            return Ok(Built::Needs(RowLock::Exclusive));
+        }
+        array.build_update(plan, exec, driver)?;
+        Ok(Built::Ready)
+    }
+
+    #[inline]
+    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
+        array.combine_update(plan, exec);
+    }
+
+    fn step_failed<M: Memory>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+    ) -> AfterErrors {
+        array.update_failed(plan, exec)
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        let row = exec.plans[plan].row;
+        array.gather_settled(row);
+        array.encode_settled(row);
+        array.unreserve(plan, exec);
+        array.destaged(plan, exec);
+        array.end_blank(plan, exec);
+        array.end_parity(plan, exec);
+        array.end_update(plan, exec, driver);
+    }
+}
+
+impl Job<InPlace> for UpdateParity {
+    #[inline]
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        if array.needs_row_alone(plan, exec) {
+            return Ok(Built::Needs(RowLock::Exclusive));
+        }
+        array.build_update(plan, exec, driver)?;
+        Ok(Built::Ready)
+    }
+
+    #[inline]
+    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
+        array.combine_update(plan, exec);
+    }
+
+    fn step_failed<M: Memory>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+    ) -> AfterErrors {
+        array.update_failed(plan, exec)
+    }
+
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) {
+        array.end_blank(plan, exec);
+        array.end_parity(plan, exec);
+        array.end_update(plan, exec, driver);
+    }
 }

@@ -6,11 +6,12 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
-use stripewise_core::plan::Purpose;
 use stripewise_exec::Executor;
 use stripewise_exec::metadata_pieces::{PageRun, PieceLocation};
 
 use crate::in_place::InPlace;
+use crate::in_place::job::ClearVacant;
+use crate::job::Job;
 
 /// The page of the ring and the member of a piece, among `members` members.
 fn place_of(nth: u64, members: u32) -> (u32, u16) {
@@ -75,7 +76,7 @@ impl InPlace {
         let plan = journal.plan;
         let is_any = !pages.is_empty();
         if is_any {
-            self.clear_own(plan, Purpose::JournalWrite, exec);
+            self.clear_own(plan, ClearVacant, exec);
             let zeros = exec.memory.take();
             if M::CARRIES_DATA {
                 exec.memory.bytes_mut(zeros).fill(0);
@@ -106,12 +107,24 @@ impl InPlace {
         is_any
     }
 
-    /// The plan of records is over. Returns whether it wrote zeros on vacant pages.
-    pub(crate) fn vacant_cleared<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
-        let Some(journal) = self.journal.as_mut().filter(|journal| journal.is_clearing) else { return false };
+    /// Vacant pages have zeros.
+    fn vacant_cleared<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        let Some(journal) = &mut self.journal else { return };
         exec.plans[plan].is_under_way = false;
         (journal.record.is_under_way, journal.is_clearing) = (false, false);
         journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
-        true
+    }
+}
+
+impl Job<InPlace> for ClearVacant {
+    #[inline]
+    fn finished<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        array: &mut InPlace,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) {
+        array.vacant_cleared(plan, exec);
     }
 }

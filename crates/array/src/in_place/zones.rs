@@ -16,7 +16,7 @@ use stripewise_exec::split::mask_of;
 use stripewise_exec::{Executor, Split};
 
 use crate::in_place::InPlace;
-use crate::in_place::job::Job;
+use crate::in_place::job::PlanState;
 use crate::zones::{ZoneRun, Zones};
 
 impl InPlace {
@@ -177,7 +177,7 @@ impl InPlace {
     #[inline]
     pub(crate) fn plan_written_in_zones<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { row, purpose, gave_up, .. } = exec.plans[plan];
-        let Job { moves, carried, .. } = self.jobs[plan];
+        let PlanState { moves, carried, .. } = self.jobs[plan];
         if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || gave_up {
             return;
         }

@@ -6,13 +6,13 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::plan::Step;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::job::Job;
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Content;
-use crate::log::job::{AnyJob, Facts};
+use crate::log::job::{AnyJob, Append};
 use crate::log::write::Refusal;
 use crate::log::{Band, Collection, Log, Open};
 
@@ -489,13 +489,7 @@ impl Log {
     }
 }
 
-/// Writes a stripe of chunks from controller memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Append;
-
 impl Job<Log> for Append {
-    const FACTS: Facts = Facts::of_stripe(Purpose::Append);
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

@@ -7,13 +7,13 @@ use stripewise_core::format::{Entry, EntryRole, SummaryHeader};
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::plan::Step;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
 use crate::log::contents::Content;
 use crate::log::durable::Batch;
-use crate::log::job::{AnyJob, Facts};
+use crate::log::job::{AnyJob, WriteSummary};
 use crate::log::{Log, Open, Role};
 
 /// Number of chunk writes that may fail on a member before the member is failed.
@@ -287,13 +287,7 @@ impl Log {
     }
 }
 
-/// Writes the summary of a batch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WriteSummary;
-
 impl Job<Log> for WriteSummary {
-    const FACTS: Facts = Facts::of_other(Purpose::Summary);
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

@@ -7,12 +7,11 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::Class;
-use stripewise_core::plan::Purpose;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
 use crate::log::contents::{Content, Walker};
-use crate::log::job::Facts;
+use crate::log::job::Collect;
 use crate::log::{Collection, Location, Log};
 
 /// The next step of collection in its victim.
@@ -251,13 +250,7 @@ impl Log {
     }
 }
 
-/// Reads valid chunks of a segment that is collected.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Collect;
-
 impl Job<Log> for Collect {
-    const FACTS: Facts = Facts { walker: Some(Walker::Collection), ..Facts::of_stripe(Purpose::Collect) };
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

@@ -11,13 +11,12 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::Purpose;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
 use crate::log::Log;
 use crate::log::durable::Walk;
-use crate::log::job::Facts;
+use crate::log::job::Discard;
 
 impl Log {
     /// Takes the next step of discarding. Returns false if there is nothing to do now.
@@ -90,13 +89,7 @@ impl Log {
     }
 }
 
-/// Notifies the members that a row of a free segment is unused.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Discard;
-
 impl Job<Log> for Discard {
-    const FACTS: Facts = Facts { writes_may_fail: true, ..Facts::of_other(Purpose::Discard) };
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

@@ -438,13 +438,6 @@ impl Durable {
         self.members.rebuilds.iter_mut().for_each(|rebuild| rebuild.part.stale[at] = false);
     }
 
-    /// Adds `segment` to the shaky segments.
-    pub(crate) fn note_shaky(&mut self, segment: u32) {
-        if !self.shaky.contains(&segment) {
-            self.shaky.push(segment);
-        }
-    }
-
     /// Removes `segment` from the shaky segments. Returns whether it was one of them.
     pub(crate) fn forget_shaky(&mut self, segment: u32) -> bool {
         let known = self.shaky.len();

@@ -11,9 +11,9 @@ use stripewise_exec::Executor;
 
 use crate::log::Log;
 use crate::log::addresses::NOWHERE;
-use crate::log::append::Append;
 use crate::log::contents::Content;
 use crate::log::durable::{Batch, Phase};
+use crate::log::job::Append;
 
 /// The last stripe that was written with fewer chunks than it could have.
 #[derive(Debug)]

@@ -6,29 +6,52 @@ use stripewise_core::memory::Memory;
 use stripewise_core::plan::Purpose;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
-use crate::job::{HasJobs, Job, jobs};
-use crate::log::Log;
-use crate::log::append::Append;
-use crate::log::batches::WriteSummary;
-use crate::log::collect::Collect;
+use crate::job::{Job, jobs};
 use crate::log::contents::Walker;
-use crate::log::discard::Discard;
-use crate::log::merge::Merge;
-use crate::log::read::Read;
-use crate::log::rebuild::{RebuildStripe, RewriteCopy};
-use crate::log::scrub::{ScrubCopy, ScrubStripe};
-use crate::log::sync::WriteMetadata;
-use crate::log::tell::ReadSummary;
 
 jobs! {
-    /// The job of a plan of the log.
-    AnyJob of Log:
-        Append, Collect, Discard, Flush, Merge, Read, ReadSummary, RebuildStripe, RewriteCopy, ScrubCopy, ScrubStripe,
-        WriteMetadata, WriteSummary,
+    Facts:
+    /// Writes a stripe of chunks from controller memory.
+    Append => Facts::of_stripe(Purpose::Append);
+    /// Reads valid chunks of a segment that is collected.
+    Collect => Facts { walker: Some(Walker::Collection), ..Facts::of_stripe(Purpose::Collect) };
+    /// Notifies the members that a row of a free segment is unused.
+    Discard => Facts { writes_may_fail: true, ..Facts::of_other(Purpose::Discard) };
+    /// A flush of the members for a host: the executor takes the plan, so it has the default job.
+    Flush => Facts::of_other(Purpose::Flush);
+    /// Reads a chunk of which a part is overwritten, and writes the result to this stream.
+    Merge { stream: u8 } => Facts::of_stripe(Purpose::Merge);
+    /// Reads chunks for a host.
+    Read => Facts::of_stripe(Purpose::Read);
+    /// Reads the summary of a batch for a walk.
+    ReadSummary { walker: Walker } => Facts::of_other(Purpose::ReadSummary);
+    /// Rebuilds the chunks of a stripe on members that are being rebuilt, for the walk of this turn.
+    RebuildStripe { turn: u32 } => Facts {
+        walker: Some(Walker::Rebuild),
+        reads_obsolete: true,
+        ..Facts::of_stripe(Purpose::Rebuild)
+    };
+    /// Writes a copy of a summary to a member that is being rebuilt, for the walk of this turn.
+    RewriteCopy { turn: u32 } => Facts { reads_copies: true, ..Facts::of_stripe(Purpose::RepairSummary) };
+    /// Reads a copy of a summary, and rewrites it if it is bad.
+    ScrubCopy => Facts { reads_copies: true, writes_may_fail: true, ..Facts::of_stripe(Purpose::RepairSummary) };
+    /// Reads a stripe, and rewrites or moves it if a column is bad.
+    ScrubStripe => Facts {
+        walker: Some(Walker::Scrub),
+        reads_obsolete: true,
+        writes_may_fail: true,
+        ..Facts::of_stripe(Purpose::Scrub)
+    };
+    /// Writes this number of pages of metadata, or flushes the members.
+    WriteMetadata { pages: u32 } => Facts::of_other(Purpose::Commit);
+    /// Writes the summary of a batch.
+    WriteSummary => Facts::of_other(Purpose::Summary);
 }
 
-impl HasJobs for Log {
-    type Facts = Facts;
+impl Default for AnyJob {
+    fn default() -> Self {
+        Flush.into()
+    }
 }
 
 /// What the log asks about a job.
@@ -100,45 +123,5 @@ impl PlanState {
         if self.trust == Trust::Asks {
             self.trust = Trust::Result;
         }
-    }
-}
-
-/// A flush of the members for a host: the executor takes the plan, so it has the default job.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Flush;
-
-impl Default for AnyJob {
-    fn default() -> Self {
-        Flush.into()
-    }
-}
-
-impl Job<Log> for Flush {
-    const FACTS: Facts = Facts::of_other(Purpose::Flush);
-
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        _log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        exec.build_flush_of(plan, |_| true);
-        Ok(Built::Ready)
-    }
-}
-
-impl Log {
-    /// Takes a free plan for `job`, at `row`.
-    #[inline]
-    pub(crate) fn take_plan<M: Memory, J: Job<Self> + Into<AnyJob>>(
-        &mut self,
-        row: u64,
-        job: J,
-        exec: &mut Executor<M>,
-    ) -> PlanId {
-        let plan = exec.take_plan(row, J::FACTS.purpose);
-        self.jobs[plan].job = job.into();
-        plan
     }
 }

@@ -8,7 +8,7 @@ use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
-use crate::log::job::Facts;
+use crate::log::job::Merge;
 use crate::log::write::Written;
 use crate::log::{Location, Log};
 
@@ -118,15 +118,7 @@ impl Log {
     }
 }
 
-/// Reads a chunk of which a part is overwritten, and writes the result to this stream.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Merge {
-    stream: u8,
-}
-
 impl Job<Log> for Merge {
-    const FACTS: Facts = Facts::of_stripe(Purpose::Merge);
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

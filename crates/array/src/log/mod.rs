@@ -73,17 +73,18 @@ use stripewise_core::format::{Superblock, summary};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::hotness::Hotness;
 use stripewise_core::ids::PlanId;
+use stripewise_core::memory::Memory;
 use stripewise_core::placement::{Dimensions, Persistence, Relocations, places};
 use stripewise_core::scheme::Scheme;
-use stripewise_exec::Jobs;
+use stripewise_exec::{Executor, Jobs};
 
+use crate::log::job::{AnyJob, PlanState};
 use addresses::{Addresses, NOWHERE};
 use buffer::Buffer;
 use classes::Classes;
 use contents::Content;
 use directory::Directory;
 use durable::Durable;
-use job::PlanState;
 use segments::Segments;
 use stripe_fill::StripeFill;
 
@@ -198,6 +199,20 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// Takes a free plan for `job`, at `row`.
+    #[inline]
+    pub(crate) fn take_plan<M: Memory>(
+        &mut self,
+        row: u64,
+        job: impl Into<AnyJob>,
+        exec: &mut Executor<M>,
+    ) -> PlanId {
+        let job = job.into();
+        let plan = exec.take_plan(row, job.facts().purpose);
+        self.jobs[plan].job = job;
+        plan
+    }
+
     /// An empty log of `scheme` over `geometry`, whose chunks have `page_bytes`. With metadata, `durable` makes it durable,
     /// and where it `carries_data` its summaries can be read.
     pub(crate) fn new(

@@ -13,9 +13,10 @@ use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
 use stripewise_exec::{AfterErrors, Built, Executor, Placement, Split, TooManyLost};
 
+use crate::job::Job;
 use crate::log::Log;
 use crate::log::durable::Durable;
-use crate::log::job::Trust;
+use crate::log::job::{Flush, Trust};
 use crate::membership::Membership;
 
 impl<M: Memory> Placement<M> for Log {
@@ -103,9 +104,8 @@ impl<M: Memory> Placement<M> for Log {
         self.jobs[plan].job.step_failed(plan, self, exec)
     }
 
-    fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) -> bool {
+    fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) {
         self.jobs[plan].job.finished(plan, self, exec, driver);
-        true
     }
 
     fn freed(&mut self, plan: PlanId, _exec: &mut Executor<M>) {
@@ -237,5 +237,18 @@ impl<M: Memory> Placement<M> for Log {
         wanted.checkpoint.is_none_or(|before| {
             self.is_full || self.durable().checkpoint > before && !self.durable().names_checkpoint()
         })
+    }
+}
+
+impl Job<Log> for Flush {
+    fn build<M: Memory, D: Driver<M>>(
+        self,
+        plan: PlanId,
+        _log: &mut Log,
+        exec: &mut Executor<M>,
+        _driver: &mut D,
+    ) -> Result<Built, TooManyLost> {
+        exec.build_flush_of(plan, |_| true);
+        Ok(Built::Ready)
     }
 }

@@ -15,7 +15,7 @@ use crate::job::Job;
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Rebuild;
-use crate::log::job::{AnyJob, Facts, PlanState, Trust};
+use crate::log::job::{AnyJob, Facts, PlanState, Read, Trust};
 use crate::log::{Location, Log};
 
 impl Log {
@@ -66,11 +66,11 @@ impl Log {
     }
 
     /// Creates a plan that reads `chunk` in `slot`, and locks the segment.
-    pub(crate) fn read_plan<M: Memory, J: Job<Self> + Into<AnyJob>>(
+    pub(crate) fn read_plan<M: Memory>(
         &mut self,
         chunk: u64,
         slot: u64,
-        job: J,
+        job: impl Into<AnyJob>,
         exec: &mut Executor<M>,
     ) -> PlanId {
         let stripe = self.directory.stripe(slot);
@@ -90,15 +90,16 @@ impl Log {
     }
 
     /// Creates a plan over the columns of a stripe of the log, and locks the segment.
-    pub(crate) fn plan_of_stripe<M: Memory, J: Job<Self> + Into<AnyJob>>(
+    pub(crate) fn plan_of_stripe<M: Memory>(
         &mut self,
         stripe: (u64, u64),
-        job: J,
+        job: impl Into<AnyJob>,
         exec: &mut Executor<M>,
     ) -> PlanId {
+        let job = job.into();
         let plan = self.take_plan(stripe.0, job, exec);
-        self.fill_homes(plan, stripe, J::FACTS.walker);
-        let purpose = J::FACTS.purpose;
+        let Facts { walker, purpose, .. } = *job.facts();
+        self.fill_homes(plan, stripe, walker);
         let is_held = purpose != Purpose::Collect && self.holds_segments(purpose, exec);
         if is_held {
             let segment = self.segment_of(stripe.0);
@@ -283,13 +284,7 @@ impl Log {
     }
 }
 
-/// Reads chunks for a host.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Read;
-
 impl Job<Log> for Read {
-    const FACTS: Facts = Facts::of_stripe(Purpose::Read);
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

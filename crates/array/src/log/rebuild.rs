@@ -9,7 +9,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Step};
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
@@ -17,7 +17,7 @@ use crate::job::Job;
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Walker;
 use crate::log::durable::{Durable, Rebuild, Segments, Stage, Walk};
-use crate::log::job::{Facts, Trust};
+use crate::log::job::{RebuildStripe, RewriteCopy, Trust};
 use crate::log::{Log, Role};
 use crate::membership::{Halt, Part};
 
@@ -49,6 +49,13 @@ impl Durable {
         let lacks =
             |on: u64| on.count_ones() <= exec.geometry.tolerance() && !exec.has_bug(Bug::CopiesNotReplaced);
         lacks(self.checkpoint_on) || self.commit_on.is_some_and(|(_, on)| lacks(on))
+    }
+
+    /// Adds `segment` to the shaky segments.
+    pub(crate) fn note_shaky(&mut self, segment: u32) {
+        if !self.shaky.contains(&segment) {
+            self.shaky.push(segment);
+        }
     }
 
     /// Whether the walk is to rebuild the chunks of a member in `segment`.
@@ -445,16 +452,7 @@ impl Log {
     }
 }
 
-/// Rebuilds the chunks of a stripe on members that are being rebuilt, for the walk of this turn.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RebuildStripe {
-    turn: u32,
-}
-
 impl Job<Log> for RebuildStripe {
-    const FACTS: Facts =
-        Facts { walker: Some(Walker::Rebuild), reads_obsolete: true, ..Facts::of_stripe(Purpose::Rebuild) };
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,
@@ -485,15 +483,7 @@ impl Job<Log> for RebuildStripe {
     }
 }
 
-/// Writes a copy of a summary to a member that is being rebuilt, for the walk of this turn.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RewriteCopy {
-    turn: u32,
-}
-
 impl Job<Log> for RewriteCopy {
-    const FACTS: Facts = Facts { reads_copies: true, ..Facts::of_stripe(Purpose::RepairSummary) };
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

@@ -9,13 +9,13 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Step};
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::job::Job;
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Walk;
-use crate::log::job::{Facts, PlanState, Trust};
+use crate::log::job::{PlanState, ScrubCopy, ScrubStripe, Trust};
 use crate::log::{Log, Role};
 
 impl Log {
@@ -331,18 +331,7 @@ impl Log {
     }
 }
 
-/// Reads a stripe, and rewrites or moves it if a column is bad.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ScrubStripe;
-
 impl Job<Log> for ScrubStripe {
-    const FACTS: Facts = Facts {
-        walker: Some(Walker::Scrub),
-        reads_obsolete: true,
-        writes_may_fail: true,
-        ..Facts::of_stripe(Purpose::Scrub)
-    };
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,
@@ -369,14 +358,7 @@ impl Job<Log> for ScrubStripe {
     }
 }
 
-/// Reads a copy of a summary, and rewrites it if it is bad.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ScrubCopy;
-
 impl Job<Log> for ScrubCopy {
-    const FACTS: Facts =
-        Facts { reads_copies: true, writes_may_fail: true, ..Facts::of_stripe(Purpose::RepairSummary) };
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

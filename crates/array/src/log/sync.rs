@@ -11,13 +11,13 @@ use stripewise_core::format::Copy;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::plan::Step;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
 use crate::log::Log;
 use crate::log::durable::{PageWrite, Phase, Rebuild, Stage};
-use crate::log::job::Facts;
+use crate::log::job::WriteMetadata;
 
 impl Log {
     /// Lets request `id`, a flush, wait until all writes acknowledged before it are durable.
@@ -470,15 +470,7 @@ impl Log {
     }
 }
 
-/// Writes this number of pages of metadata, or flushes the members.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WriteMetadata {
-    pages: u32,
-}
-
 impl Job<Log> for WriteMetadata {
-    const FACTS: Facts = Facts::of_other(Purpose::Commit);
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

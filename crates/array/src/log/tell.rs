@@ -7,13 +7,13 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Step};
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
 use crate::log::Log;
 use crate::log::contents::{Content, Walker};
-use crate::log::job::{Facts, Trust};
+use crate::log::job::{ReadSummary, Trust};
 
 impl Log {
     /// Reads the summary of the batch of `slot`, which is wholly on the members, for `walker`, which does not know it yet.
@@ -119,15 +119,7 @@ impl Log {
     }
 }
 
-/// Reads the summary of a batch for a walk.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadSummary {
-    walker: Walker,
-}
-
 impl Job<Log> for ReadSummary {
-    const FACTS: Facts = Facts::of_other(Purpose::ReadSummary);
-
     fn build<M: Memory, D: Driver<M>>(
         self,
         plan: PlanId,

@@ -321,7 +321,7 @@ impl Placement<PageMemory> for RoundRobinLog {
         }
     }
 
-    fn finished<D: Driver<PageMemory>>(&mut self, plan: PlanId, exec: &mut Exec, _driver: &mut D) -> bool {
+    fn finished<D: Driver<PageMemory>>(&mut self, plan: PlanId, exec: &mut Exec, _driver: &mut D) {
         let slot = &exec.plans[plan];
         let (row, purpose, is_good) = (slot.row as usize, slot.purpose, !slot.gave_up);
         match purpose {
@@ -346,7 +346,6 @@ impl Placement<PageMemory> for RoundRobinLog {
             }
             _ => {}
         }
-        true
     }
 
     fn poll_before<D: Driver<PageMemory>>(&mut self, exec: &mut Exec, driver: &mut D) -> bool {
