@@ -33,7 +33,7 @@ pub use timeline::{DieSpan, OperationSpan, RequestSpan, Timeline, timeline};
 pub use totals::{Figure, GcSlices, Totals};
 pub use updates::{Chooser, UpdateCounts};
 
-/// A fingerprint of the source text that determines the results of a run. It distinguishes builds of the same
-/// version, so that results of an older build are not mistaken for results of this one. The same on every machine, in
-/// debug and release builds.
+/// A fingerprint of the sources that determine the results of a run. It distinguishes builds of the same version, so that
+/// results of an older build are not mistaken for results of this one. The same on every machine, in debug and release
+/// builds. `build/sources/mod.rs` says what counts.
 pub const SOURCES: &str = env!("STRIPEWISE_SOURCES");

@@ -4,11 +4,15 @@ mod absurd;
 mod commands;
 mod device_columns;
 mod distributions;
+mod fingerprint;
 mod global;
 mod parity_caching;
 mod persistent;
 mod rotating;
 mod shared_rows;
+/// Of the build script.
+#[path = "../../build/sources/mod.rs"]
+mod sources;
 mod ssds;
 mod support;
 mod synchrony;
