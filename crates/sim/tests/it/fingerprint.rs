@@ -333,30 +333,31 @@ fn this_tree_has_the_fingerprint_of_this_program() {
     }
 }
 
-/// The crates of the Python package's source distribution, and its `Cargo.lock` as cargo prunes it when it builds them.
+/// The Python package's source distribution, and its `Cargo.lock` as cargo prunes it when it builds the package.
 #[test]
 fn a_source_package_has_the_same_fingerprint() {
     let (root, package) = (Path::new(ROOT).canonicalize().unwrap(), tempfile::tempdir().unwrap());
-    let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap();
+    let text = |file: &str| fs::read_to_string(root.join(file)).unwrap();
+    let link = |folder: &str| symlink(root.join(folder), package.path().join(folder)).unwrap();
     let folder = |name: &str| match name.trim_start_matches("stripewise-") {
         "python" => "python".to_owned(),
         name => format!("crates/{name}"),
     };
-    let manifest = |name: &str| Ok(fs::read_to_string(root.join(folder(name)).join("Cargo.toml")).unwrap());
+    // What maturin puts into it: the crates below that of the package, and what is listed for it.
+    let lock = text("Cargo.lock");
+    let ours = below("stripewise-python", &lock, |name| Ok(text(&format!("{}/Cargo.toml", folder(name)))));
     fs::create_dir(package.path().join("crates")).unwrap();
-    for name in below("stripewise-python", &lock, manifest).unwrap().ours {
-        symlink(root.join(folder(&name)), package.path().join(folder(&name))).unwrap();
-    }
-    symlink(root.join("presets"), package.path().join("presets")).unwrap();
+    ours.unwrap().ours.iter().for_each(|name| link(&folder(name)));
+    let project: toml::Table = text("pyproject.toml").parse().unwrap();
+    let listed = project["tool"]["maturin"]["include"].as_array().unwrap().iter();
+    let listed = listed.filter_map(|entry| entry["path"].as_str()?.strip_suffix("/**/*.toml"));
+    listed.for_each(link);
+    let workspace = text("Cargo.toml").replace("default-members = [\"crates/cli\"]\n", "");
+    fs::write(package.path().join("Cargo.toml"), workspace).unwrap();
     fs::write(package.path().join("Cargo.lock"), &lock).unwrap();
-    let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-    let without_default = workspace.replace("default-members = [\"crates/cli\"]\n", "");
-    fs::write(package.path().join("Cargo.toml"), without_default).unwrap();
 
-    let cargo = Command::new(env!("CARGO"))
-        .args(["update", "--workspace", "--offline"])
-        .current_dir(&package)
-        .output();
+    let mut cargo = Command::new(env!("CARGO"));
+    let cargo = cargo.args(["update", "--workspace", "--offline"]).current_dir(&package).output();
     let cargo = cargo.unwrap();
     assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
     let pruned = fs::read_to_string(package.path().join("Cargo.lock")).unwrap();
