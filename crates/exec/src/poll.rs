@@ -3,7 +3,7 @@
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 
-use crate::{Executor, Placement};
+use crate::{Executor, Placement, When};
 
 impl<M: Memory> Executor<M> {
     /// Whether only plans of host requests are in progress, so that the long list of [`Self::poll_all`] need not be checked.
@@ -34,20 +34,20 @@ impl<M: Memory> Executor<M> {
         loop {
             if let Some(plan) = self.woken.pop_front() {
                 self.begin(plan, placement, driver);
-            } else if placement.poll_waiting(self, driver) {
+            } else if placement.poll(When::Waiting, self, driver) {
                 // Updates continue whose record is durable.
             } else if self.hedge_due(placement, driver) {
                 // A hedge waits only for its time.
-            } else if placement.poll_before(self, driver) {
+            } else if placement.poll(When::BeforeHosts, self, driver) {
                 // Requests of hosts wait for this work.
             } else if self.recall_set_aside(placement) {
                 // Requests continue for which a page has become free.
             } else if !self.issue_front(placement, driver)
                 && !self.issue_passing(placement, driver)
                 && !self.issue_batches(placement, driver)
-                && !placement.poll_after(self, driver)
+                && !placement.poll(When::AfterHosts, self, driver)
                 && self.woken.is_empty()
-                && !placement.poll_last(self, driver)
+                && !placement.poll(When::Last, self, driver)
             {
                 return;
             }

@@ -6,7 +6,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_core::read::ReadCounts;
 use stripewise_core::row_locks::RowWaits;
-use stripewise_exec::Placement;
+use stripewise_exec::Metadata;
 use stripewise_exec::metadata_scrub::MetadataScrubbed;
 
 use crate::array::{Array, each};
@@ -18,7 +18,7 @@ impl<M: Memory> Array<M> {
     pub fn verify_superblocks<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.exec_mut().advance(now);
         let has_superblocks =
-            each!(self, array => Placement::<M>::superblock_on_members(&array.placement).is_some());
+            each!(self, array => Metadata::<M>::superblock_on_members(&array.placement).is_some());
         if M::CARRIES_DATA && has_superblocks {
             if self.exec().has_bug(Bug::ScrubNotContinued) {
                 self.stop_scrub();

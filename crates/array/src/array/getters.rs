@@ -6,7 +6,7 @@ use stripewise_core::format::Superblock;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::memory::Memory;
 use stripewise_exec::internal::Internal;
-use stripewise_exec::{Controller, Placement};
+use stripewise_exec::{Controller, Metadata};
 
 use crate::array::{Array, Placed, each};
 
@@ -45,7 +45,7 @@ impl<M: Memory> Array<M> {
     /// damaged, a rebuild could not recover everything, or an older program served the array. A scrub that reads everything
     /// and loses nothing ends the doubt.
     pub fn members_in_doubt(&self) -> u64 {
-        let noted = each!(self, array => Placement::<M>::superblock_of(&array.placement))
+        let noted = each!(self, array => Metadata::<M>::superblock_of(&array.placement))
             .map_or(0, Superblock::in_doubt);
         (noted | self.exec().metadata.doubted) & !self.exec().failed_members()
     }

@@ -3,7 +3,7 @@
 use crate::array::{Array, each};
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
-use stripewise_exec::Placement;
+use stripewise_exec::Metadata;
 use stripewise_exec::metadata_scrub::ScrubCounts;
 
 use crate::log::durable::Durable;
@@ -82,7 +82,7 @@ impl<M: Memory> Array<M> {
 
     /// The counts of the last scrub, and whether it is still in progress.
     pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
-        let (counts, goes_on) = each!(self, array => Placement::<M>::scrubbed(&array.placement, &array.exec));
+        let (counts, goes_on) = each!(self, array => Metadata::<M>::scrubbed(&array.placement, &array.exec));
         let found = self.exec().metadata.found;
         let (metadata_damaged, metadata_repaired) = (found.damaged, found.repaired);
         (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)

@@ -5,7 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::{MemberState, Stamp, Superblock};
 use stripewise_core::memory::Memory;
-use stripewise_exec::Placement;
+use stripewise_exec::Metadata;
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
 
 impl<M: Memory> Array<M> {
@@ -30,7 +30,7 @@ impl<M: Memory> Array<M> {
     /// The stamp in `copies`, the superblocks at both ends of the device that returns as `member`: see
     /// [`Superblock::stamp_of`].
     pub fn stamp_of(&self, member: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
-        let own = each!(self, array => Placement::<M>::superblock_of(&array.placement))?;
+        let own = each!(self, array => Metadata::<M>::superblock_of(&array.placement))?;
         if self.exec().has_bug(Bug::CopyTrusted) {
             return Stamp::of(copies, own.array, own.members[usize::from(member)].uuid);
         }
@@ -40,7 +40,7 @@ impl<M: Memory> Array<M> {
     /// The stamp of a member that failed in this serving and is still open: it has what was durable before it failed. `None`
     /// until superblocks record the failure.
     pub fn stamp_at_failure(&self, member: u16) -> Option<Stamp> {
-        let block = each!(self, array => Placement::<M>::superblock_on_members(&array.placement))?;
+        let block = each!(self, array => Metadata::<M>::superblock_on_members(&array.placement))?;
         let record = block.members.get(usize::from(member))?;
         let is_recorded = record.state == MemberState::Failed && record.failed_epoch == block.epoch;
         let horizon = record.failed_batch;
@@ -52,7 +52,7 @@ impl<M: Memory> Array<M> {
     /// # Errors
     /// The reason why it would not.
     pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), RejoinError> {
-        let has_metadata = each!(self, array => Placement::<M>::superblock_of(&array.placement).is_some());
+        let has_metadata = each!(self, array => Metadata::<M>::superblock_of(&array.placement).is_some());
         if !has_metadata {
             return Err(RejoinError::NoMetadata);
         }

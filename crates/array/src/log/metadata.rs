@@ -1,12 +1,15 @@
 //! The copies of metadata that the members of a log should have.
 
-use stripewise_core::format::{CheckpointHeader, Commit};
+use stripewise_core::format::{CheckpointHeader, Commit, Superblock};
 use stripewise_core::memory::Memory;
-use stripewise_exec::Executor;
-use stripewise_exec::metadata_pieces::{PageRun, PieceLocation, superblock_run};
+use stripewise_exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
+use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
+use stripewise_exec::rejoin::{RejoinError, Rejoining};
+use stripewise_exec::{Executor, Metadata};
 
 use crate::log::Log;
 use crate::log::durable::Phase;
+use crate::membership::Membership;
 
 impl Log {
     pub(crate) fn superblock_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
@@ -75,5 +78,67 @@ impl Log {
     pub(crate) fn is_commit(&self, bytes: &[u8]) -> bool {
         let commit = self.durable().commit_on;
         commit.is_some_and(|(commit, _)| Commit::parse(bytes).is_ok_and(|found| found == commit))
+    }
+}
+
+impl<M: Memory> Metadata<M> for Log {
+    fn rebuilding(&self, _exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+        let durable = self.durable.as_ref()?;
+        let rebuild = durable.members.rebuilds.first()?;
+        Some((rebuild.member, durable.walked(rebuild), self.segments.count()))
+    }
+
+    fn scrubbed(&self, _exec: &Executor<M>) -> (ScrubCounts, bool) {
+        self.membership().map_or_else(Default::default, Membership::scrubbed)
+    }
+
+    fn superblock_of(&self) -> Option<&Superblock> {
+        self.membership().map(|members| &members.superblock)
+    }
+
+    fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
+        self.check_log_member(member, how, exec)
+    }
+
+    fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+        self.rejoin_log(member, how, exec);
+    }
+
+    fn superblock_on_members(&self) -> Option<&Superblock> {
+        self.membership()?.on_members.as_ref()
+    }
+
+    fn piece(&self, piece: Piece, exec: &Executor<M>) -> PieceLocation {
+        match piece.kind {
+            Kind::Superblock => self.superblock_piece(piece.nth, exec),
+            Kind::Checkpoint => self.checkpoint_piece(piece.nth, exec),
+            Kind::Commit => self.commit_piece(piece.nth, exec),
+            Kind::Table | Kind::Intent | Kind::Record | Kind::Vacant => PieceLocation::Over,
+        }
+    }
+
+    fn is_piece(&self, piece: Piece, bytes: &[u8], exec: &Executor<M>) -> bool {
+        match piece.kind {
+            Kind::Checkpoint => self.is_checkpoint(bytes, exec.members.page_bytes),
+            Kind::Commit => self.is_commit(bytes),
+            _ => true,
+        }
+    }
+
+    fn mend(&mut self, piece: Piece, wanted: &mut Wanted, _exec: &Executor<M>) {
+        let durable = self.durable_mut();
+        match piece.kind {
+            Kind::Superblock => durable.is_news = true,
+            _ => {
+                wanted.checkpoint = Some(durable.checkpoint);
+                durable.sync.is_asked = true;
+            }
+        }
+    }
+
+    fn is_mended(&mut self, wanted: &Wanted) -> bool {
+        wanted.checkpoint.is_none_or(|before| {
+            self.is_full || self.durable().checkpoint > before && !self.durable().names_checkpoint()
+        })
     }
 }

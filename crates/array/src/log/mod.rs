@@ -57,6 +57,7 @@ mod learn;
 mod merge;
 mod metadata;
 mod placement;
+mod plan_handler;
 mod read;
 mod rebuild;
 mod scrub;

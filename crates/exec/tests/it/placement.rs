@@ -11,7 +11,9 @@ use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::{Members, Scheme};
 use stripewise_exec::bytes::Version;
 use stripewise_exec::split::mask_of;
-use stripewise_exec::{ArrayOf, Built, Executor, Placement, Sizes, Split, TooManyLost};
+use stripewise_exec::{
+    ArrayOf, Built, Executor, Metadata, Placement, PlanHandler, Sizes, Split, TooManyLost,
+};
 
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
@@ -86,6 +88,12 @@ impl Placement<PageMemory> for WholeRows {
         Split::Done
     }
 
+    fn lost(&mut self, member: u16, _exec: &mut Executor<PageMemory>) {
+        self.lost.push(member);
+    }
+}
+
+impl PlanHandler<PageMemory> for WholeRows {
     fn build<D: Driver<PageMemory>>(
         &mut self,
         plan: PlanId,
@@ -127,8 +135,6 @@ impl Placement<PageMemory> for WholeRows {
             }
         }
     }
-
-    fn lost(&mut self, member: u16, _exec: &mut Executor<PageMemory>) {
-        self.lost.push(member);
-    }
 }
+
+impl Metadata<PageMemory> for WholeRows {}

@@ -23,7 +23,7 @@ use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
 use stripewise_core::request::RequestKind;
 use stripewise_exec::bytes::Version;
-use stripewise_exec::{Built, Executor, Placement, Split, TooManyLost};
+use stripewise_exec::{Built, Executor, Metadata, Placement, PlanHandler, Split, TooManyLost, When};
 
 use super::record::Record;
 
@@ -242,6 +242,29 @@ impl RoundRobinLog {
         Split::Done
     }
 
+    /// Takes the next step of moving the pages of two rows to a new one. Returns false if there is nothing to do now.
+    fn collect<D: Driver<PageMemory>>(&mut self, exec: &mut Exec, driver: &mut D) -> bool {
+        let is_due = !self.victims.is_empty() || self.free_rows() <= RESERVE;
+        if !is_due || self.is_busy || !exec.has_free_plan() || exec.has_lost_data(self) {
+            return false;
+        }
+        if self.victims.len() < 2 {
+            let live = |row: &u32| self.rows[*row as usize].live();
+            let rows = (0..self.rows.len() as u32).filter(|row| live(row) > 0 && !self.victims.contains(row));
+            let victim = rows.min_by_key(live).expect("most rows have pages");
+            let chunks = (0..).zip(&self.rows[victim as usize].pages).filter(|(_, page)| page.is_some());
+            let chunks = chunks.fold(0, |mask, (chunk, _)| mask | 1 << chunk);
+            self.victims.push(victim);
+            self.read(Purpose::Collect, victim, chunks, None, exec, driver);
+            return true;
+        }
+        let Some(row) = self.next_row() else { return false };
+        let moving = std::mem::take(&mut self.moving);
+        assert!(moving.len() <= self.chunks(), "two rows with few pages fit into one");
+        self.append(row, moving, None, exec, driver);
+        true
+    }
+
     /// Returns the buffers of pages that were read in vain: too many members are lost.
     fn give_up(&mut self, exec: &mut Exec) {
         for (_, buffer) in self.old.drain(..).chain(self.moving.drain(..)) {
@@ -280,6 +303,12 @@ impl Placement<PageMemory> for RoundRobinLog {
         }
     }
 
+    fn poll<D: Driver<PageMemory>>(&mut self, when: When, exec: &mut Exec, driver: &mut D) -> bool {
+        when == When::BeforeHosts && self.collect(exec, driver)
+    }
+}
+
+impl PlanHandler<PageMemory> for RoundRobinLog {
     fn build<D: Driver<PageMemory>>(
         &mut self,
         plan: PlanId,
@@ -348,30 +377,11 @@ impl Placement<PageMemory> for RoundRobinLog {
         }
     }
 
-    fn poll_before<D: Driver<PageMemory>>(&mut self, exec: &mut Exec, driver: &mut D) -> bool {
-        let is_due = !self.victims.is_empty() || self.free_rows() <= RESERVE;
-        if !is_due || self.is_busy || !exec.has_free_plan() || exec.has_lost_data(self) {
-            return false;
-        }
-        if self.victims.len() < 2 {
-            let live = |row: &u32| self.rows[*row as usize].live();
-            let rows = (0..self.rows.len() as u32).filter(|row| live(row) > 0 && !self.victims.contains(row));
-            let victim = rows.min_by_key(live).expect("most rows have pages");
-            let chunks = (0..).zip(&self.rows[victim as usize].pages).filter(|(_, page)| page.is_some());
-            let chunks = chunks.fold(0, |mask, (chunk, _)| mask | 1 << chunk);
-            self.victims.push(victim);
-            self.read(Purpose::Collect, victim, chunks, None, exec, driver);
-            return true;
-        }
-        let Some(row) = self.next_row() else { return false };
-        let moving = std::mem::take(&mut self.moving);
-        assert!(moving.len() <= self.chunks(), "two rows with few pages fit into one");
-        self.append(row, moving, None, exec, driver);
-        true
-    }
-
     fn locks_to_decode(&self) -> bool {
         // Stripes never change.
         false
     }
 }
+
+/// It keeps no metadata.
+impl Metadata<PageMemory> for RoundRobinLog {}

@@ -1,13 +1,15 @@
 //! The copies of metadata that the members of an array in place should have.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, crc32c};
+use stripewise_core::format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, Superblock, crc32c};
 use stripewise_core::memory::Memory;
-use stripewise_exec::Executor;
 use stripewise_exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
+use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
+use stripewise_exec::rejoin::{RejoinError, Rejoining};
+use stripewise_exec::{Executor, Metadata};
 
 use crate::in_place::InPlace;
-use crate::in_place::journal::Stage;
+use crate::in_place::journal::{NO_MEMBER, News, Stage, Telling};
 
 impl InPlace {
     pub(crate) fn superblock_piece(&self, nth: u64) -> PieceLocation {
@@ -20,7 +22,7 @@ impl InPlace {
         if member >= block.members.len() {
             return PieceLocation::Over;
         }
-        let is_written = |telling: &crate::in_place::journal::Telling| {
+        let is_written = |telling: &Telling| {
             matches!(telling.stage, Stage::Front | Stage::FlushFront | Stage::Back | Stage::FlushBack)
         };
         if roster.work.is_under_way && roster.telling.as_ref().is_some_and(is_written) {
@@ -134,5 +136,112 @@ impl InPlace {
         };
         (record.array, record.epoch, record.number) == (journal.array, journal.epoch, number)
             && with_image.zip(images.chunks_exact(page_bytes)).all(is_image)
+    }
+}
+
+impl<M: Memory> Metadata<M> for InPlace {
+    fn rebuilding(&self, exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+        self.rebuilding_in_place(exec)
+    }
+
+    fn scrubbed(&self, exec: &Executor<M>) -> (ScrubCounts, bool) {
+        let Some(roster) = &self.roster else { return Default::default() };
+        let (counts, walks) = roster.members.scrubbed();
+        // While a group is beyond parity, the repairs wait for its members.
+        (counts, walks || roster.keeps_repairs() && self.halted_by(exec).is_none())
+    }
+
+    fn superblock_of(&self) -> Option<&Superblock> {
+        self.membership().map(|members| &members.superblock)
+    }
+
+    fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
+        let roster = self.roster.as_ref().ok_or(RejoinError::NoMetadata)?;
+        self.check_member(roster, member, how, exec)
+    }
+
+    fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+        self.rejoin_in_place(member, how, exec);
+    }
+
+    fn superblock_on_members(&self) -> Option<&Superblock> {
+        self.membership()?.on_members.as_ref()
+    }
+
+    fn piece(&self, piece: Piece, exec: &Executor<M>) -> PieceLocation {
+        match piece.kind {
+            Kind::Superblock => self.superblock_piece(piece.nth),
+            Kind::Checkpoint | Kind::Commit => PieceLocation::Over,
+            Kind::Table => self.table_piece(piece.nth, exec),
+            Kind::Intent => self.intent_piece(piece.nth, exec),
+            Kind::Record => self.record_piece(piece.nth, exec),
+            Kind::Vacant => self.vacant_piece(piece.nth, exec),
+        }
+    }
+
+    fn is_piece(&self, piece: Piece, bytes: &[u8], exec: &Executor<M>) -> bool {
+        match piece.kind {
+            Kind::Table => self.is_table_page(piece.nth, bytes),
+            Kind::Intent => self.is_intent_page(piece.nth, bytes, exec),
+            Kind::Record => self.is_record(exec.record_of(piece), bytes, exec),
+            Kind::Superblock | Kind::Checkpoint | Kind::Commit | Kind::Vacant => true,
+        }
+    }
+
+    fn records(&self) -> (u64, u64) {
+        self.journal
+            .as_ref()
+            .map_or((0, 0), |journal| (journal.ring.first_number(), journal.ring.next_number()))
+    }
+
+    fn mend(&mut self, piece: Piece, wanted: &mut Wanted, exec: &Executor<M>) {
+        match piece.kind {
+            Kind::Table => {
+                wanted.table = true;
+                if let Some(journal) = &mut self.journal {
+                    journal.table.mark((piece.nth / u64::from(journal.layout.copies)) as u32);
+                    journal.wants_table = true;
+                }
+            }
+            Kind::Intent => {
+                wanted.intent = true;
+                if let Some(intent) = &mut self.intent {
+                    intent.has_news = true;
+                }
+            }
+            Kind::Record => wanted.record = wanted.record.max(Some(exec.record_of(piece))),
+            Kind::Vacant => {
+                wanted.vacant = true;
+                self.clear_vacant(piece.nth, exec);
+            }
+            Kind::Superblock | Kind::Checkpoint | Kind::Commit => {}
+        }
+    }
+
+    fn tell_again(&mut self, exec: &Executor<M>) -> bool {
+        let failed = exec.failed_members();
+        let Some(roster) = self.roster.as_mut().filter(|roster| roster.telling.is_none()) else {
+            return false;
+        };
+        let (member, news, stage) = (NO_MEMBER, News::Again, Stage::Mend);
+        roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out: failed, gone: 0 });
+        true
+    }
+
+    fn is_mended(&mut self, wanted: &Wanted) -> bool {
+        let has_intent = !wanted.intent
+            || self.intent.as_ref().is_none_or(|intent| !intent.has_news && !intent.work.is_under_way);
+        let mut has_journal = true;
+        if let Some(journal) = &mut self.journal {
+            has_journal = !wanted.table || !journal.wants_table;
+            has_journal &= !wanted.vacant || journal.unread.is_empty() && !journal.is_clearing;
+            if let Some(record) = wanted.record.filter(|&record| journal.ring.has_before(record + 1)) {
+                has_journal = false;
+                journal.leave_behind(record + 1);
+                // Records with content under deferred parity are finished when that parity is written.
+                self.window.flushes_deferred = !self.window.is_empty();
+            }
+        }
+        has_intent && has_journal
     }
 }
