@@ -103,30 +103,13 @@ impl<M: Memory> Placement<M> for InPlace {
         self.only_plans && self.resync.is_none() && self.roster.is_none() && !self.window.flushes_deferred
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll<D: Driver<M>>(&mut self, when: When, exec: &mut Executor<M>, driver: &mut D) -> bool {
         match when {
             When::Waiting => self.journaled(exec, driver) || self.intended(exec, driver),
-            When::BeforeHosts => {
-                // Parity must be right before anything relies on it. A host request to a block that is being moved home
-                // waits for the move. Destaging goes first: writes wait for the room that it frees.
-                self.resync_one(exec, driver)
-                    || self.evict_one(exec, driver)
-                    || self.destage_due(exec, driver)
-                    || self.encode_due(exec)
-            }
-            When::AfterHosts => {
-                self.flush_one_deferred(exec, driver)
-                    || self.leave_one(exec, driver)
-                    || self.commit_one(exec, driver)
-                    || self.walk_one(exec, driver)
-            }
-            When::Last => {
-                self.destage_due(exec, driver)
-                    || self.write_record(exec, driver)
-                    || self.write_intent(exec, driver)
-                    || self.free_records(exec, driver)
-            }
+            When::BeforeHosts => self.work_before_hosts(exec, driver),
+            When::AfterHosts => self.work_after_hosts(exec, driver),
+            When::Last => self.work_at_last(exec, driver),
         }
     }
 
@@ -142,5 +125,30 @@ impl<M: Memory> Placement<M> for InPlace {
         self.drain_parity_memory();
         self.window.flushes_deferred = !self.window.is_empty();
         self.drain_log(exec);
+    }
+}
+
+impl InPlace {
+    fn work_before_hosts<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        // Parity must be right before anything relies on it. A host request to a block that is being moved home waits for the
+        // move. Destaging goes first: writes wait for the room that it frees.
+        self.resync_one(exec, driver)
+            || self.evict_one(exec, driver)
+            || self.destage_due(exec, driver)
+            || self.encode_due(exec)
+    }
+
+    fn work_after_hosts<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        self.flush_one_deferred(exec, driver)
+            || self.leave_one(exec, driver)
+            || self.commit_one(exec, driver)
+            || self.walk_one(exec, driver)
+    }
+
+    fn work_at_last<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        self.destage_due(exec, driver)
+            || self.write_record(exec, driver)
+            || self.write_intent(exec, driver)
+            || self.free_records(exec, driver)
     }
 }

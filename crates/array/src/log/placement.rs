@@ -43,24 +43,12 @@ impl<M: Memory> Placement<M> for Log {
         self.member_lost(member, exec);
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll<D: Driver<M>>(&mut self, when: When, exec: &mut Executor<M>, driver: &mut D) -> bool {
         match when {
-            When::AfterHosts => {
-                self.append_one(exec, driver)
-                    || self.summarise_one(exec, driver)
-                    || self.collect_one(exec, driver)
-                    || self.sync_one(exec, driver)
-                    || self.rebuild_one(exec, driver)
-                    || if exec.metadata.is_under_way() {
-                        exec.scrub_metadata(self, driver)
-                    } else {
-                        self.scrub_one(exec, driver)
-                    }
-                    || self.discard_one(exec, driver)
-            }
+            When::AfterHosts => self.work(exec, driver),
             When::Last => self.note_full(exec, driver),
-            _ => false,
+            When::Waiting | When::BeforeHosts => false,
         }
     }
 
@@ -70,5 +58,22 @@ impl<M: Memory> Placement<M> for Log {
 
     fn drain(&mut self, _exec: &mut Executor<M>) {
         self.drain_memory();
+    }
+}
+
+impl Log {
+    /// Does one piece of the log's own work. Returns false if nothing is due.
+    fn work<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
+        self.append_one(exec, driver)
+            || self.summarise_one(exec, driver)
+            || self.collect_one(exec, driver)
+            || self.sync_one(exec, driver)
+            || self.rebuild_one(exec, driver)
+            || if exec.metadata.is_under_way() {
+                exec.scrub_metadata(self, driver)
+            } else {
+                self.scrub_one(exec, driver)
+            }
+            || self.discard_one(exec, driver)
     }
 }
