@@ -109,7 +109,7 @@ where
             Flash::with_media(&case.device, case.members.level, case.members.devices, case.seed, media)
                 .map_err(|error| error.to_string())?;
         let array = make(None)?;
-        let model = Model::new(array.exec.capacity / SECTOR as u64);
+        let model = Model::new(array.exec.capacity() / SECTOR as u64);
         let player = Player::new(geometry, model, case.depth, tracer);
         let mut losses = case.losses.clone();
         losses.sort_by_key(|loss| std::cmp::Reverse(loss.event));
@@ -257,8 +257,8 @@ where
         let page_sectors = (world.flash.media().page_bytes() / SECTOR) as u64;
         for page in 0..array.exec.host_pages() {
             let home = array.placement.home(page).map(|(row, column)| {
-                let place = array.exec.geometry.place(row);
-                (array.exec.geometry.member(place, column), place.page)
+                let place = array.exec.geometry().place(row);
+                (array.exec.geometry().member(place, column), place.page)
             });
             if home.is_some_and(|(member, _)| array.is_failed(member)) {
                 continue;

@@ -95,6 +95,58 @@ impl<M: Memory> Executor<M> {
         }
     }
 
+    /// Takes the buffer of a column from `plan`; [`NONE`] if it has none.
+    #[inline]
+    pub fn take_buffer(&mut self, plan: PlanId, column: u32, version: Version) -> PageId {
+        self.replace_buffer(plan, column, version, NONE)
+    }
+
+    /// Makes `page` the buffer of a column of `plan`, and returns the one before; [`NONE`] if it had none.
+    pub fn replace_buffer(&mut self, plan: PlanId, column: u32, version: Version, page: PageId) -> PageId {
+        let index = self.index(plan, column, version);
+        std::mem::replace(&mut self.buffers[index], page)
+    }
+
+    /// Copies a page.
+    pub fn copy_page(&mut self, into: PageId, from: PageId) {
+        self.memory.copy(into, from, 0, self.members.page_bytes as usize);
+    }
+
+    /// Computes the parity of a row: `pages` has its columns in the order of the code.
+    pub fn encode(&mut self, pages: &[PageId]) {
+        if let Some(code) = &self.code {
+            self.memory.encode(code, &pages[..self.geometry.columns as usize]);
+        }
+    }
+
+    /// Decodes the columns `wanted` of a row without those in `lost`: `pages` has its columns in the order of the code, as the
+    /// two masks.
+    pub fn decode(&mut self, pages: &[PageId], lost: u64, wanted: u64) {
+        if let Some(code) = &self.code {
+            self.memory.decode(code, &pages[..self.geometry.columns as usize], lost, wanted);
+        }
+    }
+
+    /// Adds to `parity` the change of the column that has this index in the order of the code.
+    pub fn update(&mut self, index: u32, old: Option<PageId>, new: PageId, parity: &[PageId]) {
+        if let Some(code) = &self.code {
+            self.memory.update(code, index, old, new, parity);
+        }
+    }
+
+    /// The sectors of a data column that a write of `plan` covers.
+    #[inline]
+    pub fn cover(&self, plan: PlanId, column: u32) -> u64 {
+        self.covers[self.cover_of(plan, column)]
+    }
+
+    /// A write of `plan` covers `sectors` of a data column.
+    #[inline]
+    pub fn set_cover(&mut self, plan: PlanId, column: u32, sectors: u64) {
+        let cover = self.cover_of(plan, column);
+        self.covers[cover] = sectors;
+    }
+
     /// A copy of the new content of `column`.
     pub fn copy_of_new(&mut self, plan: PlanId, column: u32) -> PageId {
         if !M::CARRIES_DATA {
@@ -166,18 +218,19 @@ impl<M: Memory> Executor<M> {
         }
     }
 
+    /// The buffer of a column, if there is one.
+    pub fn content(&self, plan: PlanId, column: u32, version: Version) -> Option<PageId> {
+        self.buffers.get(self.index(plan, column, version)).copied().filter(|&page| page != NONE)
+    }
+
     /// The buffer of the new content of `column`, if there is one.
     pub fn content_of_new(&self, plan: PlanId, column: u32) -> Option<PageId> {
-        self.page_if_any(self.index(plan, column, Version::New))
+        self.content(plan, column, Version::New)
     }
 
     /// The buffer of the old content of `column`, if there is one.
     pub fn content_of_old(&self, plan: PlanId, column: u32) -> Option<PageId> {
-        self.page_if_any(self.index(plan, column, Version::Old))
-    }
-
-    fn page_if_any(&self, index: usize) -> Option<PageId> {
-        self.buffers.get(index).copied().filter(|&page| page != NONE)
+        self.content(plan, column, Version::Old)
     }
 
     /// Copies `sectors` of a page of the write cache into the plan's new content of `column`.
@@ -227,9 +280,7 @@ impl<M: Memory> Executor<M> {
             let index = if by_position { column } else { self.geometry.code_index(place, column) };
             let new = self.buffer(plan, column, Version::New);
             let old = self.buffer(plan, column, Version::Old);
-            if let Some(code) = &self.code {
-                self.memory.update(code, index, (!forgets).then_some(old), new, pages);
-            }
+            self.update(index, (!forgets).then_some(old), new, pages);
         }
     }
 
@@ -250,9 +301,7 @@ impl<M: Memory> Executor<M> {
         let pages = self.parity_pages(plan);
         row[self.geometry.data as usize..self.geometry.columns as usize]
             .copy_from_slice(&pages[..self.geometry.parity() as usize]);
-        if let Some(code) = &self.code {
-            self.memory.encode(code, &row[..self.geometry.columns as usize]);
-        }
+        self.encode(&row);
     }
 
     /// The bytes of the second side of a hedged read: decodes the columns that it replaces from its own reads. Returns false
@@ -283,10 +332,7 @@ impl<M: Memory> Executor<M> {
                 wanted_indices |= 1 << index;
             }
         }
-        if let Some(code) = &self.code {
-            let row = &row[..self.geometry.columns as usize];
-            self.memory.decode(code, row, lost_indices, wanted_indices);
-        }
+        self.decode(&row, lost_indices, wanted_indices);
         true
     }
 }

@@ -27,17 +27,14 @@ impl<M: Memory> Executor<M> {
         }
         let mut node = std::mem::replace(&mut self.plans[plan].first_request, NONE);
         while node != NONE {
-            let attachment = self.attachments[node as usize];
+            let attachment = self.attachments[node];
             if goes_on && self.requests[attachment.request].host.kind == RequestKind::Flush {
-                let first = &mut self.plans[plan].first_request;
-                self.attachments[node as usize].next = std::mem::replace(first, node);
+                let first = std::mem::replace(&mut self.plans[plan].first_request, node);
+                self.attachments.set_next(node, first);
                 node = attachment.next;
                 continue;
             }
-            if node >= self.plans.count() {
-                self.attachments[node as usize].next = self.free_attachment;
-                self.free_attachment = node;
-            }
+            self.attachments.release(node);
             node = attachment.next;
             let id = attachment.request;
             let too_early = self.has_bug(Bug::AcknowledgeFirstRow);
@@ -108,7 +105,7 @@ impl<M: Memory> Executor<M> {
             return;
         }
         while node != NONE {
-            let Attachment { request: id, next } = self.attachments[node as usize];
+            let Attachment { request: id, next } = self.attachments[node];
             let is_flush = self.requests[id].host.kind == RequestKind::Flush;
             if is_flush || placement.concerns(id, plan, mask, self) {
                 self.requests[id].failed = true;

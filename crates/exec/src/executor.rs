@@ -15,12 +15,13 @@ use stripewise_core::loads::Loads;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::OperationId;
 use stripewise_core::placement::PartialWrites;
-use stripewise_core::plan::{Attachment, Slot};
+use stripewise_core::plan::Slot;
 use stripewise_core::read::Reads;
 use stripewise_core::row_locks::RowLocks;
 use stripewise_core::scheme::{Members, Scheme};
 use stripewise_core::times::CellTimes;
 
+use crate::attachments::Attachments;
 use crate::internal::Internal;
 use crate::metadata_walk::MetadataScrub;
 use crate::plans::Plans;
@@ -30,112 +31,110 @@ use crate::slow::Slow;
 /// Executes plans.
 pub struct Executor<M: Memory> {
     /// The policies of the run.
-    pub scheme: Scheme,
+    pub(crate) scheme: Scheme,
     /// The places of rows on the members.
-    pub geometry: Geometry,
+    pub(crate) geometry: Geometry,
     /// Absent without parity.
-    pub code: Option<Code>,
+    pub(crate) code: Option<Code>,
     /// What is known about the members.
-    pub members: Members,
+    pub(crate) members: Members,
     /// Bytes that hosts can address.
-    pub capacity: u64,
+    pub(crate) capacity: u64,
     /// A mask with a bit for each sector of a page.
-    pub whole_page: u64,
+    pub(crate) whole_page: u64,
     /// Controller memory.
-    pub memory: M,
+    pub(crate) memory: M,
     /// The time of the last event.
-    pub now: Nanos,
+    pub(crate) now: Nanos,
     /// The host requests, and after them the slot of the controller's own.
-    pub requests: Requests,
+    pub(crate) requests: Requests,
     /// The payload of each request that is in progress.
-    pub payloads: Vec<Option<M::Host>>,
+    pub(crate) payloads: Vec<Option<M::Host>>,
     /// The number of the last request.
-    pub last_number: u32,
+    pub(crate) last_number: u32,
     /// Requests not yet wholly split into plans, in order of arrival; under PIQ only flushes that continue.
-    pub pending: VecDeque<RequestId>,
+    pub(crate) pending: VecDeque<RequestId>,
     /// Requests that wait for a page, in order of arrival: others may pass them.
-    pub set_aside: VecDeque<RequestId>,
+    pub(crate) set_aside: VecDeque<RequestId>,
     /// The waiting requests under Sync-FIFO.
-    pub sync_fifo: Option<SyncFifo>,
+    pub(crate) sync_fifo: Option<SyncFifo>,
     /// The waiting requests under PIQ.
-    pub piq: Option<Piq>,
+    pub(crate) piq: Option<Piq>,
     /// The waiting requests, by member; only where some may wait for room or for others.
-    pub earliest: Option<Earliest>,
+    pub(crate) earliest: Option<Earliest>,
     /// The request that is being split, or [`RequestId::NONE`].
-    pub splitting: RequestId,
+    pub(crate) splitting: RequestId,
     /// Number of operations queued and in flight at a member at which no new plan is issued to the member.
-    pub queue_limit: u32,
+    pub(crate) queue_limit: u32,
     /// Members that were above the limit and are below it now.
-    pub freed: MemberSet,
+    pub(crate) freed: MemberSet,
     /// Requests that end in controller memory, in order of acknowledgement, each with the breakdown of its time.
-    pub buffered: VecDeque<(RequestId, Acknowledgement)>,
+    pub(crate) buffered: VecDeque<(RequestId, Acknowledgement)>,
     /// The plans of hosts, and after them those that the placement owns.
-    pub plans: Plans,
+    pub(crate) plans: Plans,
     /// The first free slot of `plans`.
-    pub free_plan: PlanId,
+    pub(crate) free_plan: PlanId,
     /// The requests that wait for plans.
-    pub attachments: Vec<Attachment>,
-    /// The first free slot of `attachments`, or [`NONE`](stripewise_core::ids::NONE).
-    pub free_attachment: u32,
+    pub(crate) attachments: Attachments,
     /// Operations of all plans: `stride` slots a plan.
-    pub slots: Vec<Slot>,
+    pub(crate) slots: Vec<Slot>,
     /// Operations of a plan.
-    pub stride: u32,
+    pub(crate) stride: u32,
     /// Page buffers of all plans, `buffers_each` a plan: for each column one of new content, then for each one of old content,
     /// then one for each delta that the plan may read.
-    pub buffers: Vec<PageId>,
+    pub(crate) buffers: Vec<PageId>,
     /// Page buffers of a plan.
-    pub buffers_each: u32,
+    pub(crate) buffers_each: u32,
     /// Sectors that a plan's write covers, for each data column.
-    pub covers: Vec<u64>,
+    pub(crate) covers: Vec<u64>,
     /// The locks of rows in use.
-    pub row_locks: RowLocks,
+    pub(crate) row_locks: RowLocks,
     /// Counts the plans that took or awaited a lock that writes share.
-    pub turns: u64,
+    pub(crate) turns: u64,
     /// The operations that wait for members.
-    pub queues: Queues,
+    pub(crate) queues: Queues,
     /// Operations queued and in flight.
-    pub loads: Loads,
+    pub(crate) loads: Loads,
     /// The cell times of members, as observed.
-    pub times: CellTimes,
+    pub(crate) times: CellTimes,
     /// Whether the update policy asks for [`Self::times`].
-    pub asks_times: bool,
+    pub(crate) asks_times: bool,
     /// Plans that got their row lock and have yet to continue.
-    pub woken: VecDeque<PlanId>,
+    pub(crate) woken: VecDeque<PlanId>,
     /// For each member whether it is out of service.
-    pub failed: Vec<bool>,
+    pub(crate) failed: Vec<bool>,
     /// For each member that failed while the array serves: why. Otherwise what the superblocks said, or unknown.
-    pub fail_reasons: Vec<FailReason>,
+    pub(crate) fail_reasons: Vec<FailReason>,
     /// Whether any member is out of service.
-    pub any_failed: bool,
+    pub(crate) any_failed: bool,
     /// The members that are slow now.
-    pub slow: Slow,
+    pub(crate) slow: Slow,
     /// Whether nothing is written to members, regardless of their content.
-    pub read_only: bool,
+    pub(crate) read_only: bool,
     /// State of the read policy.
-    pub reads: Reads,
+    pub(crate) reads: Reads,
     /// The user's own policy for reads, if the scheme asks for one.
-    pub read_chooser: Option<Box<dyn ChooseRead>>,
+    pub(crate) read_chooser: Option<Box<dyn ChooseRead>>,
     /// The user's own order of member queues, if the scheme asks for one.
-    pub ranks: Option<Box<dyn RankOperation>>,
+    pub(crate) ranks: Option<Box<dyn RankOperation>>,
     /// State of the coordination of garbage collection.
-    pub coordination: Option<Coordination>,
+    pub(crate) coordination: Option<Coordination>,
     /// The controller's own request, which has the slot after those of hosts.
-    pub internal: Internal,
+    pub(crate) internal: Internal,
     /// A payload for the controller's own request, while it has none.
-    pub spare_payload: Option<M::Host>,
+    pub(crate) spare_payload: Option<M::Host>,
     /// The scrub of metadata.
-    pub metadata: MetadataScrub,
+    pub(crate) metadata: MetadataScrub,
     /// Pages that rebuild and scrub may read and write, less those that they took beyond the allowance; `None` without a
     /// limit.
-    pub allowance: Option<i64>,
+    pub(crate) allowance: Option<i64>,
     /// Number of requests submitted and not acknowledged.
-    pub under_way: u32,
+    pub(crate) under_way: u32,
     /// The time of the last submission or acknowledgement.
-    pub last_active: Nanos,
+    pub(crate) last_active: Nanos,
     /// The bug that a test planted.
     #[cfg(debug_assertions)]
-    pub bug: Option<stripewise_core::bugs::Bug>,
+    pub(crate) bug: Option<stripewise_core::bugs::Bug>,
 }
 
 impl<M: Memory> Executor<M> {
@@ -174,6 +173,18 @@ impl<M: Memory> Executor<M> {
         !self.free_plan.is_none()
     }
 
+    /// Whether `count` plans are free.
+    #[inline]
+    pub fn has_free_plans(&self, count: u32) -> bool {
+        let mut plan = self.free_plan;
+        (0..count).all(|nth| {
+            if nth > 0 && !plan.is_none() {
+                plan = self.plans[plan].next;
+            }
+            !plan.is_none()
+        })
+    }
+
     /// Whether a write that covers only part of a page is treated as a write of the whole page.
     pub fn rounds_up(&self) -> bool {
         self.scheme.placement.partial_writes == PartialWrites::RoundUp
@@ -184,11 +195,5 @@ impl<M: Memory> Executor<M> {
     pub fn advance(&mut self, now: Nanos) {
         debug_assert!(now >= self.now, "time runs forward: {now} after {}", self.now);
         self.now = now;
-    }
-
-    /// The slot of the controller's own request, after those of hosts.
-    #[inline]
-    pub fn internal_id(&self) -> RequestId {
-        self.requests.own()
     }
 }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod around_slow;
+mod attachments;
 pub mod bytes;
 pub(crate) mod completion;
 mod controller;
@@ -13,6 +14,7 @@ mod executor;
 pub mod getters;
 pub(crate) mod hedge;
 pub mod internal;
+mod locks;
 mod metadata;
 pub mod metadata_pieces;
 pub mod metadata_scrub;
@@ -36,6 +38,7 @@ pub mod split;
 pub mod throttle;
 
 pub use answers::{AfterErrors, Built, Split, TooManyLost};
+pub use attachments::Attachments;
 pub use controller::{ArrayOf, Controller};
 pub use executor::Executor;
 pub use metadata::Metadata;

@@ -8,7 +8,7 @@ use stripewise_core::format::MemberState;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::plan::Purpose;
 
 use crate::metadata_pieces::{KINDS, Kind, Piece, PieceLocation, is_superblock};
 use crate::metadata_walk::{Doing, ROUND, Reading};
@@ -45,6 +45,37 @@ impl<M: Memory> Executor<M> {
         if M::CARRIES_DATA && placement.superblock_on_members().is_some() {
             self.metadata.begin(false);
         }
+    }
+
+    /// Starts the scrub of superblocks at the end of a serving, regardless of the allowance.
+    pub fn begin_closing_scrub(&mut self) {
+        self.metadata.begin(true);
+    }
+
+    /// Stops the scrub of metadata.
+    pub fn stop_metadata_scrub(&mut self) {
+        self.metadata.stop();
+    }
+
+    /// The counts of the current scrub of metadata, or of the last one, and whether it is in progress.
+    pub fn metadata_scrubbed(&self) -> (MetadataScrubbed, bool) {
+        (self.metadata.found, self.metadata.is_under_way())
+    }
+
+    /// Members of which a copy of the superblock was found damaged, one bit each, until [`Self::trust`]: what overwrote the copy
+    /// may have overwritten more.
+    pub fn doubted(&self) -> u64 {
+        self.metadata.doubted
+    }
+
+    /// Trusts the members in `mask` again: their content was verified, or is rebuilt.
+    pub fn trust(&mut self, mask: u64) {
+        self.metadata.doubted &= !mask;
+    }
+
+    /// Doubts no member from now on, as programs did that wrote transcripts up to format 2.
+    pub fn doubt_none(&mut self) {
+        self.metadata.believes = true;
     }
 
     /// Takes the next step of the metadata scrub. Returns false if there is nothing to do now.
@@ -177,21 +208,13 @@ impl<M: Memory> Executor<M> {
             return Ok(Built::Ready);
         }
         let count = reading.wanted;
-        for nth in 0..count {
-            let id = self.first_operation(plan) + nth;
-            self.slots[id as usize].operation = Operation {
-                page: first + nth,
-                member,
-                kind: OperationKind::Read,
-                class: Class::Metadata,
-                column: nth as u8,
-                ..Operation::default()
-            };
-        }
-        let slot = &mut self.plans[plan];
-        slot.steps.operations = count as u16;
-        slot.steps.push(Step::Operations { first: 0, count: count as u16 });
-        slot.steps.acknowledge_here();
+        let (kind, class) = (OperationKind::Read, Class::Metadata);
+        let operations = (0..count).map(|nth| {
+            let (page, column) = (first + nth, nth as u8);
+            Operation { page, member, kind, class, column, ..Operation::default() }
+        });
+        self.push_step(plan, operations);
+        self.plans[plan].steps.acknowledge_here();
         Ok(Built::Ready)
     }
 

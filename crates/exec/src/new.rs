@@ -10,7 +10,7 @@ use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{Attachment, Slot};
+use stripewise_core::plan::Slot;
 use stripewise_core::read::Reads;
 use stripewise_core::request::SECTOR_BYTES;
 use stripewise_core::row_locks::RowLocks;
@@ -18,6 +18,7 @@ use stripewise_core::scheme::{Members, Scheme};
 use stripewise_core::times::CellTimes;
 
 use crate::Executor;
+use crate::attachments::Attachments;
 use crate::internal::Internal;
 use crate::metadata_scrub::MetadataScrub;
 use crate::plans::Plans;
@@ -85,10 +86,7 @@ impl<M: Memory> Executor<M> {
             buffered: VecDeque::with_capacity(requests as usize),
             plans: Plans::new(plans, own_plans),
             free_plan: PlanId::new(0),
-            attachments: (0..attachments)
-                .map(|index| Attachment { request: RequestId::NONE, next: link_to(index + 1, attachments) })
-                .collect(),
-            free_attachment: all_plans,
+            attachments: Attachments::new(attachments, all_plans),
             slots: vec![Slot::default(); all_plans as usize * stride as usize],
             stride,
             buffers: vec![NONE; buffers],
@@ -129,8 +127,4 @@ impl<M: Memory> Executor<M> {
             members,
         }
     }
-}
-
-fn link_to(index: u32, len: u32) -> u32 {
-    if index < len { index } else { NONE }
 }

@@ -6,7 +6,7 @@ use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Place;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_core::operation::{Class, Operation, OperationId, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
 use stripewise_core::row_locks::RowLock;
 
@@ -57,6 +57,44 @@ impl<M: Memory> Executor<M> {
         slot.steps.push(Step::Operations { first, count });
     }
 
+    /// Appends a step with these operations.
+    #[inline]
+    pub fn push_step(&mut self, plan: PlanId, operations: impl IntoIterator<Item = Operation>) {
+        let first = self.plans[plan].steps.operations;
+        let mut at = self.first_operation(plan) as usize + first as usize;
+        let mut count = 0;
+        for operation in operations {
+            self.slots[at].operation = operation;
+            (at, count) = (at + 1, count + 1);
+        }
+        let steps = &mut self.plans[plan].steps;
+        steps.operations += count;
+        steps.push(Step::Operations { first, count });
+    }
+
+    /// Adds `operation` to the last step of `plan`.
+    pub fn add_operation(&mut self, plan: PlanId, operation: Operation) {
+        let at = self.first_operation(plan) as usize + self.plans[plan].steps.operations as usize;
+        self.slots[at].operation = operation;
+        self.plans[plan].steps.add_operation();
+    }
+
+    /// The operation `id`.
+    #[inline]
+    pub fn operation(&self, id: OperationId) -> &Operation {
+        &self.slots[id as usize].operation
+    }
+
+    /// The operations of `step` of `plan`; none for a computation.
+    pub fn operations_of(&self, plan: PlanId, step: Step) -> impl Iterator<Item = &Operation> {
+        let range = match step {
+            Step::Operations { first, count } => first as usize..(first + count) as usize,
+            Step::Compute { .. } | Step::Journal => 0..0,
+        };
+        let base = self.first_operation(plan) as usize;
+        self.slots[base + range.start..base + range.end].iter().map(|slot| &slot.operation)
+    }
+
     /// Holds the write of `column` by `plan` in the queue of its member, or no longer.
     pub fn hold_write(&mut self, plan: PlanId, column: u32, is_held: bool) {
         if let Some(id) = self.write_of(plan, column) {
@@ -66,6 +104,11 @@ impl<M: Memory> Executor<M> {
                 self.queues.reopen(slot.operation.member);
             }
         }
+    }
+
+    /// The write `id` is held no longer.
+    pub fn let_go(&mut self, id: OperationId) {
+        self.slots[id as usize].is_held = false;
     }
 
     /// The member keeps the version that the write of `column` by `plan` replaces; the write has not started.

@@ -274,8 +274,7 @@ impl<M: Memory> Executor<M> {
 
     /// The arrival time of the first request that waits for `plan`.
     fn arrival_of(&self, plan: PlanId) -> Nanos {
-        let first = self.plans[plan].first_request;
-        self.attachments.get(first as usize).map_or(self.now, |node| self.requests[node.request].host.arrival)
+        self.host_of(plan).map_or(self.now, |id| self.requests[id].host.arrival)
     }
 
     /// Whether `host` would read or write a page of `member`.

@@ -51,9 +51,6 @@ impl<M: Memory> Executor<M> {
             lost_indices |= u64::from(sources >> column & 1 == 0) << index;
             wanted_indices |= u64::from(wanted >> column & 1 != 0) << index;
         }
-        if let Some(code) = &self.code {
-            let row = &row[..self.geometry.columns as usize];
-            self.memory.decode(code, row, lost_indices, wanted_indices);
-        }
+        self.decode(&row, lost_indices, wanted_indices);
     }
 }

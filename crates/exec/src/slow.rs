@@ -2,7 +2,7 @@
 
 /// Members that were reported slow.
 #[derive(Debug)]
-pub struct Slow {
+pub(crate) struct Slow {
     members: Vec<bool>,
     /// Whether any member is slow: the rest is checked only if this is set.
     is_any: bool,
@@ -10,7 +10,7 @@ pub struct Slow {
 
 impl Slow {
     /// No member is slow.
-    pub fn new(members: u32) -> Self {
+    pub(crate) fn new(members: u32) -> Self {
         Self { members: vec![false; members as usize], is_any: false }
     }
 
@@ -26,7 +26,7 @@ impl Slow {
     }
 
     /// Records whether `member` is slow.
-    pub fn set(&mut self, member: u16, is_slow: bool) {
+    pub(crate) fn set(&mut self, member: u16, is_slow: bool) {
         self.members[member as usize] = is_slow;
         self.is_any = self.members.contains(&true);
     }

@@ -5,7 +5,7 @@ use stripewise_core::geometry::RowPiece;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Attachment, NEVER, Path, Purpose, Step};
+use stripewise_core::plan::{NEVER, Path, Purpose};
 use stripewise_core::request::RequestSlot;
 
 use crate::{Executor, Placement};
@@ -28,12 +28,12 @@ impl<M: Memory> Executor<M> {
     /// requests, of which one must be free.
     pub fn attach(&mut self, plan: PlanId, id: RequestId) {
         let first = self.plans[plan].first_request;
-        let mut node = plan.number();
-        if first != NONE {
-            node = self.free_attachment;
-            self.free_attachment = self.attachments[node as usize].next;
-        }
-        self.attachments[node as usize] = Attachment { request: id, next: first };
+        let node = if first == NONE {
+            self.attachments.take_of_plan(plan.number(), id);
+            plan.number()
+        } else {
+            self.attachments.take(id, first)
+        };
         let request = &mut self.requests[id];
         request.remaining += 1;
         let slot = &mut self.plans[plan];
@@ -46,14 +46,7 @@ impl<M: Memory> Executor<M> {
 
     /// Whether `count` attachments for merged requests are free.
     pub fn has_attachments(&self, count: usize) -> bool {
-        let mut node = self.free_attachment;
-        (0..count).all(|_| {
-            let is_free = node != NONE;
-            if is_free {
-                node = self.attachments[node as usize].next;
-            }
-            is_free
-        })
+        self.attachments.has(count)
     }
 
     /// Lets the flush `id` wait for every plan for which `is_meant` returns true. Returns false if attachments are lacking;
@@ -76,8 +69,8 @@ impl<M: Memory> Executor<M> {
     /// Whether request `id` waits for `plan`.
     pub fn is_attached(&self, plan: PlanId, id: RequestId) -> bool {
         let mut node = self.plans[plan].first_request;
-        while node != NONE && self.attachments[node as usize].request != id {
-            node = self.attachments[node as usize].next;
+        while node != NONE && self.attachments[node].request != id {
+            node = self.attachments[node].next;
         }
         node != NONE
     }
@@ -165,25 +158,14 @@ impl<M: Memory> Executor<M> {
 
     /// Builds a step that flushes the members for which `is_meant` returns true.
     pub fn build_flush_of(&mut self, plan: PlanId, is_meant: impl Fn(u16) -> bool) {
-        let base = self.first_operation(plan) as usize;
-        let mut count = 0u16;
+        self.push_step(plan, []);
         for member in 0..self.members.count as u16 {
-            if !self.failed[member as usize] && is_meant(member) {
-                self.slots[base + count as usize].operation = Operation {
-                    page: 0,
-                    member,
-                    kind: OperationKind::Flush,
-                    class: Class::Metadata,
-                    column: 0,
-                    ..Operation::default()
-                };
-                count += 1;
+            if !self.failed[usize::from(member)] && is_meant(member) {
+                let (kind, class) = (OperationKind::Flush, Class::Metadata);
+                self.add_operation(plan, Operation { member, kind, class, ..Operation::default() });
             }
         }
-        let slot = &mut self.plans[plan];
-        slot.steps.operations = count;
-        slot.steps.push(Step::Operations { first: 0, count });
-        slot.steps.acknowledge_here();
+        self.plans[plan].steps.acknowledge_here();
     }
 }
 

@@ -15,6 +15,14 @@ impl<M: Memory> Executor<M> {
         self.allowance.is_none_or(|left| left > 0)
     }
 
+    /// Allows `pages` more pages; `None` lifts the limit.
+    pub fn allow(&mut self, pages: Option<u64>) {
+        self.allowance = pages.map(|pages| {
+            let left = self.allowance.unwrap_or(0).min(0);
+            left.saturating_add(pages.try_into().unwrap_or(i64::MAX))
+        });
+    }
+
     /// Counts pages read or written by such a plan.
     pub fn spend(&mut self, pages: u32) {
         if let Some(left) = &mut self.allowance {

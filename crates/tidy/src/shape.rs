@@ -11,13 +11,19 @@ struct Limit {
 }
 
 /// The limits. Lower one when a change makes its structure smaller.
-const LIMITS: [Limit; 5] = [
+const LIMITS: [Limit; 6] = [
     Limit { file: "crates/core/src/plan/mod.rs", head: "pub struct Plan {", member: "    pub ", most: 28 },
     Limit {
         file: "crates/exec/src/executor.rs",
         head: "pub struct Executor<M: Memory> {",
         member: "    pub ",
-        most: 52,
+        most: 0,
+    },
+    Limit {
+        file: "crates/exec/src/executor.rs",
+        head: "pub struct Executor<M: Memory> {",
+        member: "    pub(crate) ",
+        most: 51,
     },
     // Together with the next one at most 30.
     Limit {

@@ -116,10 +116,10 @@ impl<M: Memory> Controller<M> for Array<M> {
     #[inline]
     fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
         let exec = self.exec();
-        if byte >= exec.capacity {
+        if byte >= exec.capacity() {
             return None;
         }
-        let geometry = &exec.geometry;
+        let geometry = exec.geometry();
         let (row, column) = self.as_in_place()?.locate(exec.page_of(byte), exec)?;
         let place = geometry.place(row);
         let parity = (geometry.parity() > 0).then(|| geometry.member(place, geometry.data));

@@ -23,14 +23,14 @@ impl<M: Memory> Array<M> {
             if self.exec().has_bug(Bug::ScrubNotContinued) {
                 self.stop_scrub();
             }
-            self.exec_mut().metadata.begin(true);
+            self.exec_mut().begin_closing_scrub();
             self.poll(driver);
         }
     }
 
     /// The counts of the last scrub of metadata, and whether it is still in progress.
     pub fn metadata_scrubbed(&self) -> (MetadataScrubbed, bool) {
-        (self.exec().metadata.found, self.exec().metadata.is_under_way())
+        self.exec().metadata_scrubbed()
     }
 }
 
@@ -38,19 +38,19 @@ impl<M: Memory> Array<M> {
     /// Plants a bug for the checking simulation to find.
     #[cfg(debug_assertions)]
     pub fn plant(&mut self, bug: Option<Bug>) {
-        self.exec_mut().bug = bug;
+        self.exec_mut().plant(bug);
     }
 }
 
 impl<M: Memory> Array<M> {
     /// How long plans waited for their rows.
     pub fn row_waits(&self) -> RowWaits {
-        self.exec().row_locks.waits
+        self.exec().row_waits()
     }
 
     /// Counters of redirected reads.
     pub fn read_counts(&self) -> ReadCounts {
-        self.exec().reads.counts
+        self.exec().read_counts()
     }
 }
 
@@ -67,10 +67,7 @@ impl<M: Memory> Array<M> {
     pub fn allow<D: Driver<M>>(&mut self, now: Nanos, pages: Option<u64>, driver: &mut D) {
         let exec = self.exec_mut();
         exec.advance(now);
-        exec.allowance = pages.map(|pages| {
-            let left = exec.allowance.unwrap_or(0).min(0);
-            left.saturating_add(pages.try_into().unwrap_or(i64::MAX))
-        });
+        exec.allow(pages);
         self.poll(driver);
     }
 

@@ -5,7 +5,6 @@ use stripewise_code::Code;
 use stripewise_core::format::Superblock;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::memory::Memory;
-use stripewise_exec::internal::Internal;
 use stripewise_exec::{Controller, Metadata};
 
 use crate::array::{Array, Placed, each};
@@ -13,7 +12,7 @@ use crate::array::{Array, Placed, each};
 impl<M: Memory> Array<M> {
     /// Bytes that the array exports.
     pub fn capacity(&self) -> u64 {
-        self.exec().capacity
+        self.exec().capacity()
     }
 
     /// The array's geometry.
@@ -23,12 +22,12 @@ impl<M: Memory> Array<M> {
 
     /// Pages that the array uses of each member.
     pub fn member_pages(&self) -> u32 {
-        self.exec().members.pages
+        self.exec().members().pages
     }
 
     /// The code of its parity, if it has parity.
     pub fn code(&self) -> Option<&Code> {
-        self.exec().code.as_ref()
+        self.exec().code()
     }
 
     /// Arrival time of the earliest request that waits to be issued, in whole or in part, and that needs `member` in any of
@@ -47,7 +46,7 @@ impl<M: Memory> Array<M> {
     pub fn members_in_doubt(&self) -> u64 {
         let noted = each!(self, array => Metadata::<M>::superblock_of(&array.placement))
             .map_or(0, Superblock::in_doubt);
-        (noted | self.exec().metadata.doubted) & !self.exec().failed_members()
+        (noted | self.exec().doubted()) & !self.exec().failed_members()
     }
 
     /// Whether more members of a group are lost than parity tolerates: no flush succeeds, and no write of a log. In place,
@@ -73,33 +72,25 @@ impl<M: Memory> Array<M> {
     /// Consumes the controller and returns its memory.
     pub(crate) fn into_memory(self) -> M {
         match self.0 {
-            Placed::InPlace(array) => array.exec.memory,
-            Placed::Log(array) => array.exec.memory,
+            Placed::InPlace(array) => array.exec.into_memory(),
+            Placed::Log(array) => array.exec.into_memory(),
         }
     }
 
     /// The memory that carries data, for reading.
     pub fn memory_ref(&self) -> &M {
-        &self.exec().memory
+        self.exec().memory()
     }
 
     /// Whether no request, plan or row lock is left.
     pub fn is_quiet(&self) -> bool {
         let exec = self.exec();
-        exec.pending.is_empty()
-            && exec.set_aside.is_empty()
-            && self.as_in_place().is_none_or(|placement| placement.resync.is_none())
-            && exec.piq.as_ref().is_none_or(|piq| piq.waiting() == 0)
-            && exec.buffered.is_empty()
-            && exec.internal == Internal::Idle
-            && exec.woken.is_empty()
-            && exec.row_locks.rows() == 0
-            && (0..exec.members.count as usize).all(|member| exec.loads.total(member) == 0)
+        exec.is_quiet() && self.as_in_place().is_none_or(|placement| placement.resync.is_none())
     }
 
     /// Whether an update has the lock of `row`: only then may the row's parity differ from the parity of the covered data.
     pub fn is_updating(&self, row: u64) -> bool {
-        self.exec().row_locks.is_changing(row)
+        self.exec().is_changing(row)
     }
 
     /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. A row that was never
@@ -120,7 +111,7 @@ impl<M: Memory> Array<M> {
         let placement = self.as_in_place()?;
         match &placement.zones {
             None => placement.locate(page, self.exec()),
-            Some(zones) => Some(self.exec().geometry.slot(zones.durable_place(page))),
+            Some(zones) => Some(self.exec().geometry().slot(zones.durable_place(page))),
         }
     }
 
@@ -139,7 +130,7 @@ impl<M: Memory> Array<M> {
         let Some(placement) = self.as_in_place() else { return Vec::new() };
         match &placement.zones {
             None => placement.locate(page, self.exec()).into_iter().collect(),
-            Some(zones) => zones.places_of(page).map(|place| self.exec().geometry.slot(place)).collect(),
+            Some(zones) => zones.places_of(page).map(|place| self.exec().geometry().slot(place)).collect(),
         }
     }
 }

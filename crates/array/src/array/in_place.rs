@@ -45,10 +45,10 @@ impl<M: Memory> Array<M> {
     pub fn is_destaging(&self, row: u64) -> bool {
         let is_out = |cache: &Cache| cache.store.columns(row, |chunk| chunk.stage != Stage::Kept) != 0;
         let exec = self.exec();
-        let mut plans = exec.plans.ids();
+        let mut plans = exec.plans().ids();
         self.as_in_place().and_then(|placement| placement.cache.as_ref()).is_some_and(is_out)
             || plans.any(|plan| {
-                exec.plans[plan].row == row
+                exec.plan(plan).row == row
                     && self.as_in_place().is_some_and(|placement| placement.is_destage(plan, exec))
             })
     }
@@ -101,7 +101,7 @@ impl<M: Memory> Array<M> {
             Placed::InPlace(array) => {
                 let ArrayOf { exec, placement } = &mut **array;
                 if let Some(gather) = &mut placement.gather {
-                    gather.assume_written(pages, &exec.geometry);
+                    gather.assume_written(pages, exec.geometry());
                 }
                 placement.encode_assume_written(pages, exec);
                 placement.log_assume_written(pages, exec);
@@ -145,7 +145,7 @@ impl<M: Memory> Array<M> {
     /// The page of persistent memory with the content of the parity column `column` of `row`, if it is kept there. Without
     /// bytes there is none.
     pub fn kept_parity(&self, row: u64, column: u32) -> Option<PageId> {
-        let nth = column.checked_sub(self.exec().geometry.data)?;
+        let nth = column.checked_sub(self.exec().geometry().data)?;
         self.as_in_place()?.parity_memory.page(row, nth)
     }
 

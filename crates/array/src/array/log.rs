@@ -23,7 +23,7 @@ impl<M: Memory> Array<M> {
     pub fn used(&self) -> Option<u64> {
         let log = self.as_log()?;
         let valid = (0..log.segments.count()).map(|segment| u64::from(log.segments.valid(segment)));
-        Some(valid.sum::<u64>() * u64::from(self.exec().members.page_bytes))
+        Some(valid.sum::<u64>() * u64::from(self.exec().members().page_bytes))
     }
 
     /// Number of free segments of the log, and of all segments; `None` without a log.
@@ -95,7 +95,7 @@ impl<M: Memory> Array<M> {
     pub fn stripes(&self) -> Vec<StripeView> {
         let Some(log) = self.as_log() else { return Vec::new() };
         let is_under_way = |first: u64| {
-            let mut plans = self.exec().plans.iter();
+            let mut plans = self.exec().plans().iter();
             plans.any(|plan| plan.is_under_way && plan.purpose == Purpose::Append && plan.row == first)
         };
         let chunks = log.chunks_of_slots();

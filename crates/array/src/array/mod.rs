@@ -25,7 +25,7 @@ use stripewise_core::cache::Cache;
 use stripewise_core::custom::Policies;
 use stripewise_core::dispatch::{Discipline, QueueOrder};
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationId;
 use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, FreePages, PlacementPolicy, SegmentVictim};
@@ -52,7 +52,7 @@ pub struct Array<M: Memory>(pub(crate) Placed<M>);
 
 impl<M: Memory> std::fmt::Debug for Array<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Array").field("scheme", &self.exec().scheme.name).finish_non_exhaustive()
+        f.debug_struct("Array").field("scheme", &self.exec().scheme().name).finish_non_exhaustive()
     }
 }
 
@@ -205,10 +205,10 @@ impl<M: Memory> Array<M> {
     pub fn install(&mut self, policies: Policies) {
         let Policies { read, order, destage, segment, hotness } = policies;
         let exec = self.exec_mut();
-        let is_custom = exec.scheme.read.policy == ReadPolicy::Custom;
-        exec.read_chooser = read.filter(|_| is_custom);
-        let is_custom = exec.scheme.dispatch.order == QueueOrder::Custom;
-        exec.ranks = order.filter(|_| is_custom);
+        let is_custom = exec.scheme().read.policy == ReadPolicy::Custom;
+        exec.set_read_chooser(read.filter(|_| is_custom));
+        let is_custom = exec.scheme().dispatch.order == QueueOrder::Custom;
+        exec.set_ranks(order.filter(|_| is_custom));
         match &mut self.0 {
             Placed::InPlace(array) => {
                 if let (Some(cache), Some(destage)) = (&mut array.placement.cache, destage) {
@@ -217,7 +217,8 @@ impl<M: Memory> Array<M> {
             }
             Placed::Log(array) => {
                 let (exec, log) = (&array.exec, &mut array.placement);
-                if let Some(segment) = segment.filter(|_| exec.scheme.elastic.victim == SegmentVictim::Custom)
+                if let Some(segment) =
+                    segment.filter(|_| exec.scheme().elastic.victim == SegmentVictim::Custom)
                 {
                     log.segment_chooser = Some(segment);
                     log.segments.count_ages();
@@ -236,10 +237,9 @@ impl<M: Memory> Array<M> {
 
     /// Tags of the host requests that wait for `plan`, which is in progress; none once they are acknowledged.
     pub fn hosts_of(&self, plan: PlanId) -> impl Iterator<Item = u64> + '_ {
-        let attachment = |node: u32| (node != NONE).then(|| self.exec().attachments[node as usize]);
-        let first = attachment(self.exec().plans[plan].first_request);
-        let all = std::iter::successors(first, move |one| attachment(one.next));
-        all.map(|attachment| self.exec().requests[attachment.request].host.tag)
+        let exec = self.exec();
+        let all = exec.attachments().from(exec.plan(plan).first_request);
+        all.map(|id| exec.request(id).host.tag)
     }
 
     /// Does all work that has become possible.

@@ -21,7 +21,7 @@ impl<M: Memory> Array<M> {
             Placed::Log(_) => 0,
             Placed::InPlace(array) => array.placement.persistent_pages(self),
         };
-        pages * u64::from(self.exec().members.page_bytes) + self.persistent_map_bytes()
+        pages * u64::from(self.exec().members().page_bytes) + self.persistent_map_bytes()
     }
 
     /// Pages of persistent memory in use now, without the map of zones.
@@ -36,16 +36,16 @@ impl<M: Memory> Array<M> {
 
     /// Bytes of the map of zones, if it is in persistent memory: it has its whole size from the start.
     pub fn persistent_map_bytes(&self) -> u64 {
-        let is_zoned = self.exec().scheme.placement.policy == PlacementPolicy::McRais;
+        let is_zoned = self.exec().scheme().placement.policy == PlacementPolicy::McRais;
         if is_zoned && self.has_persistent_buffer() { self.map_bytes() } else { 0 }
     }
 
     fn has_persistent_buffer(&self) -> bool {
-        self.exec().scheme.placement.buffer_persistence == Persistence::Persistent
+        self.exec().scheme().placement.buffer_persistence == Persistence::Persistent
     }
 
     fn has_persistent_log(&self) -> bool {
-        self.has_persistent_buffer() && self.exec().scheme.elastic.acknowledge != AcknowledgeWrites::Durable
+        self.has_persistent_buffer() && self.exec().scheme().elastic.acknowledge != AcknowledgeWrites::Durable
     }
 }
 
@@ -53,17 +53,17 @@ impl InPlace {
     fn persistent_pages<M: Memory>(&self, array: &Array<M>) -> u64 {
         let exec = array.exec();
         let cached = self.cache.as_ref().filter(|cache| !cache.is_volatile);
-        let cached = cached.map_or(0, |_| exec.scheme.cache.pages_in_memory(exec.members.page_bytes));
+        let cached = cached.map_or(0, |_| exec.scheme().cache.pages_in_memory(exec.members().page_bytes));
         // A row whose first write is in flight is in memory too, and each has a plan.
         let rows = match (&self.gather, &self.encode) {
-            (Some(_), _) if array.has_persistent_buffer() => 1 + u64::from(exec.scheme.queues.plans),
+            (Some(_), _) if array.has_persistent_buffer() => 1 + u64::from(exec.scheme().queues.plans),
             (_, Some(encode)) if array.has_persistent_buffer() => {
-                u64::from(encode.places()) + u64::from(exec.scheme.queues.plans)
+                u64::from(encode.places()) + u64::from(exec.scheme().queues.plans)
             }
             _ => 0,
         };
-        let kept = u64::from(exec.scheme.parity_memory_rows()) * u64::from(exec.geometry.parity());
-        cached + rows * u64::from(exec.geometry.data) + kept
+        let kept = u64::from(exec.scheme().parity_memory_rows()) * u64::from(exec.geometry().parity());
+        cached + rows * u64::from(exec.geometry().data) + kept
     }
 
     #[inline]
@@ -75,7 +75,7 @@ impl InPlace {
         } else {
             0
         };
-        let kept = self.parity_memory.taken() * array.exec().geometry.parity();
+        let kept = self.parity_memory.taken() * array.exec().geometry().parity();
         u64::from(cached.map_or(0, |cache| cache.occupied())) + u64::from(first_writes) + u64::from(kept)
     }
 }

@@ -77,13 +77,13 @@ impl<M: Memory> Array<M> {
                 walk.stop();
             }
         });
-        self.exec_mut().metadata.stop();
+        self.exec_mut().stop_metadata_scrub();
     }
 
     /// The counts of the last scrub, and whether it is still in progress.
     pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
         let (counts, goes_on) = each!(self, array => Metadata::<M>::scrubbed(&array.placement, &array.exec));
-        let found = self.exec().metadata.found;
+        let (found, _) = self.exec().metadata_scrubbed();
         let (metadata_damaged, metadata_repaired) = (found.damaged, found.repaired);
         (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)
     }

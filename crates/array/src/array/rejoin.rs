@@ -56,7 +56,7 @@ impl<M: Memory> Array<M> {
         if !has_metadata {
             return Err(RejoinError::NoMetadata);
         }
-        if !self.exec().failed[member as usize] {
+        if !self.exec().is_failed(member) {
             return Err(RejoinError::Active(member));
         }
         let (pages, needed) = (how.pages(), self.member_pages());

@@ -1,6 +1,7 @@
 //! Loss of power without metadata on the members: a new controller over what persistent memory kept.
 
 use crate::array::{Array, Placed, each};
+use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
@@ -20,7 +21,7 @@ impl<M: Memory> Array<M> {
     /// # Errors
     /// The scheme keeps required state only in memory; the error has the reason.
     pub fn restart(self) -> Result<Self, SchemeError> {
-        self.exec().scheme.check_restart()?;
+        self.exec().scheme().check_restart()?;
         let Placed::InPlace(array) = self.0 else {
             unreachable!("such a scheme keeps no log");
         };
@@ -35,32 +36,33 @@ impl<M: Memory> Array<M> {
             zones.restarted()
         });
         let blank = std::mem::take(&mut before.blank);
-        let rows = exec.scheme.parity_memory_rows();
-        let fresh = ParityMemory::new(rows, exec.geometry.parity(), M::CARRIES_DATA);
+        let rows = exec.scheme().parity_memory_rows();
+        let fresh = ParityMemory::new(rows, exec.geometry().parity(), M::CARRIES_DATA);
         let mut parity_memory = std::mem::replace(&mut before.parity_memory, fresh).restarted();
         if exec.has_bug(Bug::KeptParityLost) {
-            let fresh = ParityMemory::new(rows, exec.geometry.parity(), M::CARRIES_DATA);
+            let fresh = ParityMemory::new(rows, exec.geometry().parity(), M::CARRIES_DATA);
             let lost = std::mem::replace(&mut parity_memory, fresh);
-            lost.into_pages().into_iter().for_each(|page| exec.memory.give(page));
+            lost.into_pages().into_iter().for_each(|page| exec.memory_mut().give(page));
         }
-        let mut array = Self::new(&exec.scheme, exec.members, exec.memory)?;
+        let (scheme, members, failed) = (exec.scheme().clone(), *exec.members(), exec.failed_members());
         #[cfg(debug_assertions)]
-        array.plant(exec.bug);
+        let bug = exec.bug();
+        let mut array = Self::new(&scheme, members, exec.into_memory())?;
+        #[cfg(debug_assertions)]
+        array.plant(bug);
         if let Placed::InPlace(array) = &mut array.0 {
             let ArrayOf { exec: fresh, placement } = &mut **array;
-            fresh.any_failed = exec.any_failed;
-            fresh.failed = exec.failed;
-            let has_hole = fresh.geometry.parity() > 0 && (!is_kept || fresh.members.volatile_cache);
+            columns(failed).for_each(|member| fresh.take_out(member as u16));
+            let has_hole = fresh.geometry().parity() > 0 && (!is_kept || members.volatile_cache);
             let walks = has_hole && !fresh.has_bug(Bug::ResyncSkipped);
-            let next = if walks { 0 } else { fresh.geometry.rows() };
+            let next = if walks { 0 } else { fresh.geometry().rows() };
             placement.zones = zones;
             (placement.blank, placement.parity_memory) = (blank, parity_memory);
             if walks {
                 placement.count_named_pages(fresh);
             }
             if let Some(cache) = cache {
-                let page_bytes = exec.members.page_bytes;
-                placement.cache = cache.restarted(&exec.scheme.cache, &fresh.geometry, page_bytes);
+                placement.cache = cache.restarted(&scheme.cache, fresh.geometry(), members.page_bytes);
                 before.window.stale().for_each(|row| placement.window.set_stale(row, true));
             }
             placement.resync = Some(resync.starting_at(next));
@@ -72,7 +74,7 @@ impl<M: Memory> Array<M> {
     /// serving interrupted continues.
     pub fn resume<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.exec_mut().advance(now);
-        if !self.exec().read_only {
+        if !self.exec().reads_only() {
             each!(mut self, array => {
                 if array.placement.continue_scrub(&array.exec) {
                     array.exec.begin_metadata_scrub(&array.placement);

@@ -8,7 +8,7 @@ impl<M: Memory> Array<M> {
     /// Requests a checkpoint: content moved off damaged stripes is durable with it, and the next assembly has little to do.
     pub fn checkpoint<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.exec_mut().advance(now);
-        let is_read_only = self.exec().read_only;
+        let is_read_only = self.exec().reads_only();
         if let Some(log) = self.as_log_mut().filter(|log| log.is_kept() && !is_read_only) {
             log.durable_mut().sync.is_asked = true;
             self.poll(driver);
@@ -23,7 +23,7 @@ impl<M: Memory> Array<M> {
     /// absent.
     pub fn stop<D: Driver<M>>(&mut self, now: u64, driver: &mut D) {
         self.exec_mut().advance(now);
-        if self.exec().read_only {
+        if self.exec().reads_only() {
             return;
         }
         match &mut self.0 {

@@ -106,7 +106,7 @@ impl<M: Memory> Array<M> {
         ArrayState {
             members: (0..self.members() as u16).map(standing).collect(),
             tolerance: geometry.tolerance(),
-            is_read_only: self.exec().read_only,
+            is_read_only: self.exec().reads_only(),
             is_resyncing: self.is_resyncing(),
             is_rebuild_halted: self.rebuild_halted().is_some(),
             rebuild_lost: self.rebuild_lost(),

@@ -7,7 +7,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::{Put, Writer};
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Plan;
 use stripewise_exec::Executor;
@@ -18,28 +18,28 @@ impl InPlace {
     /// Marks `plan`, which has or waits for its row lock, as ending in the cache. Reserves room for the data that it writes
     /// and for its parity, beyond the room already reserved for it.
     pub(crate) fn absorbs<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let parity = exec.geometry.parity_columns();
-        let slot = &mut exec.plans[plan];
+        let parity = exec.geometry().parity_columns();
+        let slot = exec.plan_mut(plan);
         let job = &mut self.jobs[plan];
         let more = (slot.wanted | parity) & !job.reserved;
         let row = slot.row;
         slot.ends_in_memory = true;
         job.reserved |= more;
         if let Some(cache) = &mut self.cache {
-            cache.reserve(&exec.geometry, row, more);
+            cache.reserve(exec.geometry(), row, more);
         }
     }
 
     /// Takes the cached content of the plan's row as old content, where parity covers it. Returns these columns.
     pub(crate) fn take_covered<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> u64 {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         let Some(cache) = &self.cache else { return 0 };
         let mut covered = cache.covered(row);
         if exec.has_bug(Bug::CachedParityIgnored) {
-            covered &= exec.geometry.data_columns();
+            covered &= exec.geometry().data_columns();
         }
         if exec.has_bug(Bug::CachedMembersIgnored) {
-            covered &= exec.geometry.parity_columns();
+            covered &= exec.geometry().parity_columns();
         }
         if M::CARRIES_DATA {
             for column in columns(covered) {
@@ -53,15 +53,13 @@ impl InPlace {
 
     /// Moves the plan's data and the parity of its row into the cache.
     pub(crate) fn absorb<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, wanted, .. } = exec.plans[plan];
+        let Plan { row, wanted, .. } = *exec.plan(plan);
         let failed = exec.columns_on_failed(plan);
-        let parity = exec.geometry.parity_columns();
+        let parity = exec.geometry().parity_columns();
         self.unreserve(plan, exec);
-        let first = exec.plans[plan].first_request;
-        let writer = if first == NONE {
-            Writer { id: RequestId::NONE, arrival: exec.now, is_sequential: false }
-        } else {
-            self.writer(exec.attachments[first as usize].request, exec)
+        let writer = match exec.host_of(plan) {
+            None => Writer { id: RequestId::NONE, arrival: exec.now(), is_sequential: false },
+            Some(id) => self.writer(id, exec),
         };
         for column in columns(wanted | parity) {
             let is_parity = parity >> column & 1 != 0;
@@ -72,11 +70,11 @@ impl InPlace {
             if is_parity && failed >> column & 1 != 0 {
                 // This parity was not computed, and the cached version is older than the data.
                 if let Some(page) = cache.drop_chunk(row, column).filter(|_| M::CARRIES_DATA) {
-                    exec.memory.give(page);
+                    exec.memory_mut().give(page);
                 }
                 continue;
             }
-            let put = cache.put(&exec.geometry, (row, column), exec.whole_page, true, writer);
+            let put = cache.put(exec.geometry(), (row, column), exec.whole_page(), true, writer);
             if !is_parity {
                 cache.counts.written += 1;
                 cache.counts.absorbed += u64::from(matches!(put, Put::Over(_)));
@@ -89,13 +87,13 @@ impl InPlace {
 
     /// Releases the room that the plan reserved, if any.
     pub(crate) fn unreserve<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         let reserved = std::mem::take(&mut self.jobs[plan].reserved);
         if reserved == 0 {
             return;
         }
         if let Some(cache) = &mut self.cache {
-            cache.unreserve(&exec.geometry, row, reserved);
+            cache.unreserve(exec.geometry(), row, reserved);
         }
     }
 }

@@ -15,7 +15,7 @@ impl InPlace {
         exec: &Executor<M>,
     ) -> Option<u32> {
         let journal = self.journal.as_ref()?;
-        let (group, position) = exec.geometry.position_of(member.into());
+        let (group, position) = exec.geometry().position_of(member.into());
         Some(journal.table.get(group, page - journal.layout.data.first, position))
     }
 
@@ -28,11 +28,11 @@ impl InPlace {
     /// See [`crate::Array::locate`].
     pub(crate) fn locate<M: Memory>(&self, page: u64, exec: &Executor<M>) -> Option<(u64, u32)> {
         if let Some(zones) = &self.zones {
-            return Some(exec.geometry.slot(zones.place(page)));
+            return Some(exec.geometry().slot(zones.place(page)));
         }
         match &self.gather {
             None => {
-                let piece = RowCursor::new(page, 1).next(&exec.geometry)?;
+                let piece = RowCursor::new(page, 1).next(exec.geometry())?;
                 let is_begun = self.encode.as_ref().is_none_or(|encode| encode.is_begun(piece.row));
                 is_begun.then_some((piece.row, piece.first))
             }
@@ -52,7 +52,7 @@ impl InPlace {
         if let Some(gather) = &self.gather {
             return gather.page(row, column);
         }
-        let page = exec.geometry.array_page(row, column);
+        let page = exec.geometry().array_page(row, column);
         self.zones.as_ref().map_or(page, |zones| zones.owner(page))
     }
 }

@@ -19,8 +19,8 @@ impl InPlace {
         if failed == 0 || exec.has_bug(Bug::AllMissingTold) {
             return failed;
         }
-        (0..exec.geometry.groups).fold(0, |mask, group| {
-            let its = exec.geometry.group(group).fold(0u64, |its, member| its | 1 << member);
+        (0..exec.geometry().groups).fold(0, |mask, group| {
+            let its = exec.geometry().group(group).fold(0u64, |its, member| its | 1 << member);
             mask | its & if self.is_beyond(group, 0, exec) { told } else { failed }
         })
     }
@@ -38,7 +38,7 @@ impl InPlace {
         // No record is freed until members return, so a full journal stays full.
         let is_full = self.journal.as_ref().is_some_and(|journal| journal.is_full);
         let is_beyond = |plan: PlanId| {
-            let Plan { purpose, .. } = exec.plans[plan];
+            let Plan { purpose, .. } = *exec.plan(plan);
             let PlanState { covers, .. } = self.jobs[plan];
             purpose != Purpose::Flush && (is_full && covers == 0 || self.is_in_beyond(plan, exec))
         };
@@ -52,8 +52,7 @@ impl InPlace {
             intent.waiting.retain(|plan| !beyond.contains(plan));
         }
         for &plan in &beyond {
-            let slot = &mut exec.plans[plan];
-            slot.times.rewait_ns += exec.now - slot.times.step_begun_at;
+            exec.end_wait(plan);
             if !exec.has_bug(Bug::FailedWriteDeferred) {
                 self.stop_deferring(plan, exec);
             }

@@ -32,7 +32,7 @@ impl InPlace {
             return;
         }
         let page = exec.buffer(plan, column, Version::New);
-        let array_page = self.array_page(exec.plans[plan].row, column, exec);
+        let array_page = self.array_page(exec.plan(plan).row, column, exec);
         exec.load_host(page, array_page, id, sectors);
     }
 
@@ -41,7 +41,7 @@ impl InPlace {
         if !M::CARRIES_DATA {
             return;
         }
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let (row, wanted) = (slot.row, slot.wanted);
         let version = if slot.path.is_second_first { Version::New } else { Version::Old };
         for column in columns(wanted) {
@@ -50,16 +50,16 @@ impl InPlace {
         }
         // The cached content overlays that of the members. The old buffers stay as they are: they may be written back, and
         // parity covers nothing newer.
-        for column in columns(exec.plans[plan].overlaid) {
+        for column in columns(exec.plan(plan).overlaid) {
             let page = exec.buffer(plan, column, Version::New);
-            let cover = exec.covers[exec.cover_of(plan, column)];
+            let cover = exec.cover(plan, column);
             exec.store_sectors(page, self.array_page(row, column, exec), id, cover);
         }
     }
 
     /// The bytes of an update: merges partially written pages, decodes lost content, computes parity.
     pub(crate) fn combine_update<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let reconstructs = exec.plans[plan].decision.routine == Routine::Reconstruct;
+        let reconstructs = exec.plan(plan).decision.routine == Routine::Reconstruct;
         if reconstructs && !exec.has_bug(Bug::PartOfLostNotDecoded) {
             self.decode(plan, exec);
             if !self.verify_decoded(plan, exec) {
@@ -74,9 +74,9 @@ impl InPlace {
     /// covers.
     pub(crate) fn decode<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let late = self.late_of_read(plan, exec);
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let (place, missing) = (slot.place, slot.missing);
-        let data = exec.geometry.data_columns();
+        let data = exec.geometry().data_columns();
         let wanted = self.decoded(plan, exec);
         if wanted == 0 {
             return;
@@ -84,8 +84,8 @@ impl InPlace {
         let sources = exec.sources(missing);
         let mut row = [NONE; COLUMNS_MAX as usize];
         let (mut lost_indices, mut wanted_indices) = (0, 0);
-        for column in columns(exec.geometry.all_columns()) {
-            let index = exec.geometry.code_index(place, column);
+        for column in columns(exec.geometry().all_columns()) {
+            let index = exec.geometry().code_index(place, column);
             if sources >> column & 1 != 0 {
                 row[index as usize] = self.covered(plan, column, late, exec);
                 continue;
@@ -98,32 +98,29 @@ impl InPlace {
         }
         if exec.has_bug(Bug::TwoLostAsOne) && (missing & data).count_ones() > 1 {
             let second = 63 - (missing & data).leading_zeros();
-            let index = exec.geometry.code_index(place, second);
+            let index = exec.geometry().code_index(place, second);
             row[index as usize] = exec.buffer(plan, second, Version::Old);
-            exec.memory.zero(row[index as usize]);
+            exec.memory_mut().zero(row[index as usize]);
             lost_indices &= !(1 << index);
             wanted_indices &= !(1 << index);
         }
-        if let Some(code) = &exec.code {
-            let row = &row[..exec.geometry.columns as usize];
-            exec.memory.decode(code, row, lost_indices, wanted_indices);
-        }
+        exec.decode(&row, lost_indices, wanted_indices);
     }
 
     /// The columns that `plan` decodes: those that it needs and cannot read.
     pub(crate) fn decoded<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let needed = match slot.purpose {
             Purpose::Read => slot.wanted & !self.late_of_read(plan, exec),
             Purpose::Rebuild | Purpose::Scrub => slot.wanted,
-            _ => self.jobs[plan].partial | (exec.geometry.data_columns() & !(slot.wanted | slot.dirty)),
+            _ => self.jobs[plan].partial | (exec.geometry().data_columns() & !(slot.wanted | slot.dirty)),
         };
         slot.missing & needed
     }
 
     /// Columns whose parity is deferred while `plan` reads their row.
     fn late_of_read<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         if slot.purpose == Purpose::Read && slot.lock != stripewise_core::row_locks::RowLock::None {
             self.window.dirty(slot.row)
         } else {
@@ -133,7 +130,7 @@ impl InPlace {
 
     /// The buffer of a column's covered content: the content that was read, or that memory kept.
     fn covered<M: Memory>(&mut self, plan: PlanId, column: u32, late: u64, exec: &mut Executor<M>) -> PageId {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         if (late & self.covered_in_memory(row)) >> column & 1 != 0
             && let Some(entry) = self.window.entry(row)
         {
@@ -144,12 +141,12 @@ impl InPlace {
 
     /// Overlays the new content of columns with deferred parity, which is in memory: hosts read this content.
     pub(crate) fn overlay_late<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let late = self.late_of_read(plan, exec) & exec.plans[plan].wanted;
-        let Some(entry) = self.window.entry(exec.plans[plan].row) else { return };
+        let late = self.late_of_read(plan, exec) & exec.plan(plan).wanted;
+        let Some(entry) = self.window.entry(exec.plan(plan).row) else { return };
         for column in columns(late) {
             let into = exec.buffer(plan, column, Version::Old);
             let new = self.window.page(entry, column, Held::New);
-            exec.memory.copy(into, new, 0, exec.members.page_bytes as usize);
+            exec.copy_page(into, new);
         }
     }
 
@@ -161,14 +158,13 @@ impl InPlace {
         put: Put,
         exec: &mut Executor<M>,
     ) {
-        let index = exec.index(plan, column, Version::New);
-        let page = std::mem::replace(&mut exec.buffers[index], NONE);
+        let page = exec.take_buffer(plan, column, Version::New);
         let (Put::New(chunk) | Put::Over(chunk) | Put::Beside(chunk, ..)) = put;
         let Some(cache) = &mut self.cache else { return };
         let before = cache.store.get(chunk).page;
         cache.set_page(chunk, page);
         if let Put::Over(_) = put {
-            exec.memory.give(before);
+            exec.memory_mut().give(before);
         }
     }
 
@@ -194,10 +190,10 @@ impl InPlace {
         from: PageId,
         exec: &mut Executor<M>,
     ) {
-        let cover = exec.covers[exec.cover_of(plan, column)];
+        let cover = exec.cover(plan, column);
         let new = exec.buffer(plan, column, Version::New);
-        for sector in columns(exec.whole_page & !cover) {
-            exec.memory.copy(new, from, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
+        for sector in columns(exec.whole_page() & !cover) {
+            exec.memory_mut().copy(new, from, (sector * SECTOR_BYTES) as usize, SECTOR_BYTES as usize);
         }
     }
 
@@ -216,15 +212,13 @@ impl InPlace {
         }
         let keeps = self.window.pins();
         for column in columns(wanted) {
-            let index = exec.index(plan, column, Version::New);
-            let new = std::mem::replace(&mut exec.buffers[index], NONE);
+            let new = exec.take_buffer(plan, column, Version::New);
             let before = std::mem::replace(self.window.page_mut(entry, column, Held::New), new);
             if before != NONE {
-                exec.memory.give(before);
+                exec.memory_mut().give(before);
             }
             if !keeps && dirty >> column & 1 == 0 {
-                let index = exec.index(plan, column, Version::Old);
-                let old = std::mem::replace(&mut exec.buffers[index], NONE);
+                let old = exec.take_buffer(plan, column, Version::Old);
                 *self.window.page_mut(entry, column, Held::Covered) = old;
             }
         }
@@ -244,17 +238,16 @@ impl InPlace {
         for column in columns(dirty) {
             for (held, version) in [(Held::New, Version::New), (Held::Covered, Version::Old)] {
                 let page = std::mem::replace(self.window.page_mut(entry, column, held), NONE);
-                let index = exec.index(plan, column, version);
                 if page == NONE {
                     continue;
                 }
-                if version == Version::New && exec.buffers[index] != NONE {
-                    exec.memory.give(page);
+                if version == Version::New && exec.content_of_new(plan, column).is_some() {
+                    exec.memory_mut().give(page);
                     continue;
                 }
-                let before = std::mem::replace(&mut exec.buffers[index], page);
+                let before = exec.replace_buffer(plan, column, version, page);
                 if before != NONE {
-                    exec.memory.give(before);
+                    exec.memory_mut().give(before);
                 }
             }
         }
@@ -264,25 +257,25 @@ impl InPlace {
     fn merge_old<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let partial = self.jobs[plan].partial;
         for column in columns(partial) {
-            let cover = exec.covers[exec.cover_of(plan, column)];
+            let cover = exec.cover(plan, column);
             let new = exec.buffer(plan, column, Version::New);
             let old = exec.buffer(plan, column, Version::Old);
             if self.is_unread(plan, column, exec) {
-                exec.memory.zero(old);
+                exec.memory_mut().zero(old);
             }
-            for sector in columns(exec.whole_page & !cover) {
+            for sector in columns(exec.whole_page() & !cover) {
                 let at = (sector * SECTOR_BYTES) as usize;
                 if exec.has_bug(Bug::PartialWriteClears) {
-                    exec.memory.zero(old);
+                    exec.memory_mut().zero(old);
                 }
-                exec.memory.copy(new, old, at, SECTOR_BYTES as usize);
+                exec.memory_mut().copy(new, old, at, SECTOR_BYTES as usize);
             }
         }
     }
 
     /// Computes new parity by the plan's routine.
     fn make_parity<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        match exec.plans[plan].decision.routine {
+        match exec.plan(plan).decision.routine {
             Routine::Plain => {}
             Routine::Rmw => exec.update_parity_pages(plan),
             Routine::Log => self.make_deltas(plan, exec),
@@ -294,26 +287,24 @@ impl InPlace {
 
     /// Whether `plan` logs an update of a column that was never written and that the plan did not read.
     fn is_unread<M: Memory>(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> bool {
-        let Plan { row, decision, .. } = exec.plans[plan];
+        let Plan { row, decision, .. } = *exec.plan(plan);
         let is_unwritten = |log: &ParityLog| log.written(row) >> column & 1 == 0;
         decision.routine == Routine::Log && self.log.as_ref().is_some_and(is_unwritten)
     }
 
     /// The delta of each parity: the changes of the updated columns, added to zeros.
     fn make_deltas<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { place, wanted, .. } = exec.plans[plan];
+        let Plan { place, wanted, .. } = *exec.plan(plan);
         let pages = exec.parity_pages(plan);
-        let pages = &pages[..exec.geometry.parity() as usize];
-        pages.iter().for_each(|&page| exec.memory.zero(page));
+        let pages = &pages[..exec.geometry().parity() as usize];
+        pages.iter().for_each(|&page| exec.memory_mut().zero(page));
         let forgets = exec.has_bug(Bug::DeltaWithoutOld);
         for column in columns(wanted) {
-            let index = exec.geometry.code_index(place, column);
+            let index = exec.geometry().code_index(place, column);
             let new = exec.buffer(plan, column, Version::New);
             let is_read = !self.is_unread(plan, column, exec) && !forgets;
             let old = is_read.then(|| exec.buffer(plan, column, Version::Old));
-            if let Some(code) = &exec.code {
-                exec.memory.update(code, index, old, new, pages);
-            }
+            exec.update(index, old, new, pages);
         }
     }
 }

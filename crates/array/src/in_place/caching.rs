@@ -28,20 +28,20 @@ impl InPlace {
             return self.has_plans_for(kind, exec);
         }
         let is_first = self.makes_parity_first(exec);
-        let mask = if is_first { mask | exec.geometry.parity_columns() } else { mask };
-        let has_room = self.cache.as_mut().is_none_or(|cache| cache.has_room(&exec.geometry, row, mask));
+        let mask = if is_first { mask | exec.geometry().parity_columns() } else { mask };
+        let has_room = self.cache.as_mut().is_none_or(|cache| cache.has_room(exec.geometry(), row, mask));
         has_room && (!is_first || self.has_plans_for(kind, exec))
     }
 
     /// Whether parity is computed before pages enter the cache.
     #[inline]
     pub(crate) fn makes_parity_first<M: Memory>(&self, exec: &Executor<M>) -> bool {
-        exec.scheme.cache.policy.makes_parity_first() && exec.geometry.parity() > 0
+        exec.scheme().cache.policy.makes_parity_first() && exec.geometry().parity() > 0
     }
 
     /// Request `id` in the form that the cache uses.
     pub(crate) fn writer<M: Memory>(&self, id: RequestId, exec: &Executor<M>) -> Writer {
-        let request = &exec.requests[id];
+        let request = exec.request(id);
         Writer { id, arrival: request.host.arrival, is_sequential: request.is_sequential }
     }
 
@@ -59,7 +59,7 @@ impl InPlace {
             let sectors = self.sectors_of_column(id, row, column, exec);
             let Some(cache) = &mut self.cache else { return };
             cache.counts.written += 1;
-            let put = cache.put(&exec.geometry, (row, column), sectors, false, writer);
+            let put = cache.put(exec.geometry(), (row, column), sectors, false, writer);
             cache.counts.absorbed += u64::from(matches!(put, Put::Over(_)));
             if M::CARRIES_DATA {
                 if loses && matches!(put, Put::Over(_)) {
@@ -78,7 +78,7 @@ impl InPlace {
             Put::New(chunk) => (chunk, None),
             Put::Beside(chunk, page, sectors) => (chunk, Some((page, sectors))),
         };
-        let page = exec.memory.take();
+        let page = exec.memory_mut().take();
         if let Some((before, sectors)) = before {
             exec.copy_sectors(page, before, sectors);
         }
@@ -125,7 +125,7 @@ impl InPlace {
         if self.cache.is_none() {
             return;
         }
-        let Plan { row, wanted, .. } = exec.plans[plan];
+        let Plan { row, wanted, .. } = *exec.plan(plan);
         let cached = self.cached_columns(row) & wanted;
         if cached == 0 || exec.has_bug(Bug::CacheOverlayForgotten) {
             return;
@@ -135,11 +135,10 @@ impl InPlace {
             let chunk = cache.and_then(|cache| cache.store.find(row, column).map(|id| *cache.store.get(id)));
             let Some(chunk) = chunk else { continue };
             let bit = 1 << column;
-            let before = exec.plans[plan].overlaid & bit != 0;
-            let cover = exec.cover_of(plan, column);
-            let cover = &mut exec.covers[cover];
-            *cover = if before { *cover | chunk.sectors } else { chunk.sectors };
-            exec.plans[plan].overlaid |= bit;
+            let before = exec.plan(plan).overlaid & bit != 0;
+            let cover = if before { exec.cover(plan, column) } else { 0 };
+            exec.set_cover(plan, column, cover | chunk.sectors);
+            exec.plan_mut(plan).overlaid |= bit;
             exec.copy_to_new(plan, column, chunk.page, chunk.sectors);
         }
     }
@@ -148,11 +147,9 @@ impl InPlace {
     /// whole again. (Before its turn, such content may be in flight from the cache.)
     pub(crate) fn fail_lost_cached<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Some(cache) = self.cache.as_ref().filter(|cache| !cache.lost.is_empty()) else { return };
-        let Plan { row, wanted, overlaid, .. } = exec.plans[plan];
-        let base = exec.cover_of(plan, 0);
-        let is_whole = |column: u32| {
-            overlaid >> column & 1 != 0 && exec.covers[base + column as usize] == exec.whole_page
-        };
+        let Plan { row, wanted, overlaid, .. } = *exec.plan(plan);
+        let is_whole =
+            |column: u32| overlaid >> column & 1 != 0 && exec.cover(plan, column) == exec.whole_page();
         let is_lost = |&column: &u32| cache.lost.contains(&(row, column)) && !is_whole(column);
         let lost = columns(wanted).filter(is_lost).fold(0, |mask, column| mask | 1 << column);
         exec.fail_requests(plan, lost, self);
@@ -174,9 +171,9 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        let is_done = exec.requests[id].emptied || exec.has_bug(Bug::CacheNotDrained);
+        let is_done = exec.request(id).emptied || exec.has_bug(Bug::CacheNotDrained);
         // Content that leaves a persistent cache for volatile member caches must have left before the members are flushed.
-        let members = exec.members.volatile_cache && !exec.has_bug(Bug::PersistentCacheNotDrained);
+        let members = exec.members().volatile_cache && !exec.has_bug(Bug::PersistentCacheNotDrained);
         let is_meant = |cache: &&mut Cache| !is_done && (cache.is_volatile || members);
         let Some(cache) = self.cache.as_mut().filter(is_meant) else {
             return true;
@@ -188,13 +185,13 @@ impl InPlace {
         if has_more || waits && !exec.wait_for_all(id, |exec, plan| self.is_destage(plan, exec)) {
             return false;
         }
-        exec.requests[id].emptied = true;
+        exec.request_mut(id).emptied = true;
         true
     }
 
     /// Gives up the plan's reference to carried pages that the cache still has: the cache owns them.
     pub(crate) fn keep_cached<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, .. } = exec.plans[plan];
+        let Plan { row, .. } = *exec.plan(plan);
         let PlanState { carried, .. } = self.jobs[plan];
         if !M::CARRIES_DATA || !self.is_destage(plan, exec) {
             return;
@@ -210,16 +207,16 @@ impl InPlace {
 
     /// Whether `plan` is in progress and destages cached content.
     pub(crate) fn is_destage<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
-        self.jobs[plan].carried != 0 && exec.plans[plan].is_under_way
+        self.jobs[plan].carried != 0 && exec.plan(plan).is_under_way
     }
 
     /// The sectors of a column's page that request `id` covers.
     #[inline]
     fn sectors_of_column<M: Memory>(&self, id: RequestId, row: u64, column: u32, exec: &Executor<M>) -> u64 {
-        if exec.requests[id].in_part {
+        if exec.request(id).in_part {
             exec.sectors_of_page(id, self.array_page(row, column, exec))
         } else {
-            exec.whole_page
+            exec.whole_page()
         }
     }
 

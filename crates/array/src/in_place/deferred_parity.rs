@@ -48,16 +48,16 @@ impl InPlace {
         if own_is_due {
             self.update_parity(row, self.waiter(id, exec), exec, driver);
         }
-        let idle = exec.scheme.parity.idle.0;
+        let idle = exec.scheme().parity.idle.0;
         if idle > 0 && self.window.timer.is_none() && !self.window.is_empty() {
-            self.window.timer = Some(exec.now + idle);
-            driver.set_timer(exec.now + idle);
+            self.window.timer = Some(exec.now() + idle);
+            driver.set_timer(exec.now() + idle);
         }
     }
 
     /// The request that waits for the parity updates that it makes due.
     fn waiter<M: Memory>(&self, id: RequestId, exec: &Executor<M>) -> RequestId {
-        let waits = exec.scheme.parity.acknowledge == Acknowledge::AfterParity;
+        let waits = exec.scheme().parity.acknowledge == Acknowledge::AfterParity;
         if waits && !exec.has_bug(Bug::AcknowledgeBeforeParity) { id } else { RequestId::NONE }
     }
 
@@ -105,7 +105,7 @@ impl InPlace {
     ) -> bool {
         // Content in the journal, together with the content that parity covers, is durable without new parity.
         let is_durable = self.journal.is_some();
-        if exec.requests[id].deferred_flushed || is_durable || exec.has_bug(Bug::LateParityKept) {
+        if exec.request(id).deferred_flushed || is_durable || exec.has_bug(Bug::LateParityKept) {
             return true;
         }
         while let Some(row) = self.window.oldest() {
@@ -114,17 +114,17 @@ impl InPlace {
             }
             self.update_parity(row, id, exec, driver);
         }
-        let may_owe = self.window.is_open() || exec.scheme.parity.acknowledge == Acknowledge::AfterData;
+        let may_owe = self.window.is_open() || exec.scheme().parity.acknowledge == Acknowledge::AfterData;
         if may_owe && !exec.wait_for_all(id, |exec, plan| self.owes_parity(plan, exec)) {
             return false;
         }
-        exec.requests[id].deferred_flushed = true;
+        exec.request_mut(id).deferred_flushed = true;
         true
     }
 
     /// Whether `plan` is in progress and makes parity cover writes that were acknowledged to hosts.
     fn owes_parity<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         match slot.purpose {
             Purpose::Parity => slot.lock != RowLock::None,
             Purpose::Write => {
@@ -136,16 +136,16 @@ impl InPlace {
 
     /// Handles the idle timer: deferred parity is updated once no request has been in progress for long enough.
     pub(crate) fn window_timer<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) {
-        if self.window.timer.is_none_or(|at| at > exec.now) {
+        if self.window.timer.is_none_or(|at| at > exec.now()) {
             return;
         }
         self.window.timer = None;
         if self.window.is_empty() {
             return;
         }
-        let idle = exec.scheme.parity.idle.0;
-        let idle_at = if exec.under_way > 0 { exec.now + idle } else { exec.last_active + idle };
-        if idle_at <= exec.now {
+        let idle = exec.scheme().parity.idle.0;
+        let idle_at = exec.idle_since() + idle;
+        if idle_at <= exec.now() {
             self.window.flushes_deferred = true;
         } else {
             self.window.timer = Some(idle_at);
@@ -157,7 +157,7 @@ impl InPlace {
     /// that column would be stored nowhere; and not if a member has no room to keep the version that is replaced.
     #[inline]
     pub(crate) fn may_defer<M: Memory>(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> bool {
-        let Plan { row, place, purpose, wanted, dirty, .. } = exec.plans[plan];
+        let Plan { row, place, purpose, wanted, dirty, .. } = *exec.plan(plan);
         // Nor if the plan has taken over deferred content: then its steps were built for a loss that is over now.
         if !self.window.is_open()
             || purpose != Purpose::Write
@@ -186,12 +186,12 @@ impl InPlace {
             }
         }
         !self.window.pins()
-            || columns(replaced).all(|column| self.window.has_pin(exec.geometry.member(place, column)))
+            || columns(replaced).all(|column| self.window.has_pin(exec.geometry().member(place, column)))
     }
 
     /// Builds the steps of a write that defers its parity: read the old content that memory must keep, then write the data.
     pub(crate) fn build_deferring<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, .. } = *exec.plan(plan);
         let entry = self.window.entry(row);
         let dirty = self.window.dirty(row);
         if let Some(entry) = entry {
@@ -200,9 +200,9 @@ impl InPlace {
         let keeps = self.window.pins();
         let replaced = wanted & !dirty;
         if keeps {
-            columns(replaced).for_each(|column| self.window.pin(exec.geometry.member(place, column)));
+            columns(replaced).for_each(|column| self.window.pin(exec.geometry().member(place, column)));
         }
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.pinned = if keeps { replaced } else { 0 };
         slot.defers = true;
         slot.decision = Decision::forced(Routine::Plain, Reason::Late);
@@ -212,13 +212,13 @@ impl InPlace {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
         if partial != 0 {
-            exec.plans[plan].steps.push(Step::Compute { pages: 0 });
+            exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
         }
         if self.writes_ahead() && !exec.has_bug(Bug::JournalSkipped) {
-            exec.plans[plan].steps.push(Step::Journal);
+            exec.plan_mut(plan).steps.push(Step::Journal);
         }
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// Completes partially written chunks with the content that memory has of them.
@@ -232,22 +232,22 @@ impl InPlace {
 
     /// Stops counting the versions that `plan` has kept or has been counted to keep.
     pub(crate) fn uncount_pins<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { place, pinned, .. } = exec.plans[plan];
-        columns(pinned).for_each(|column| self.window.unpin(exec.geometry.member(place, column)));
-        exec.plans[plan].pinned = 0;
+        let Plan { place, pinned, .. } = *exec.plan(plan);
+        columns(pinned).for_each(|column| self.window.unpin(exec.geometry().member(place, column)));
+        exec.plan_mut(plan).pinned = 0;
     }
 
     /// Restarts a write that was to defer its parity and may no longer do so; nothing is written yet.
     pub(crate) fn stop_deferring<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        if exec.plans[plan].defers {
-            exec.plans[plan].defers = false;
+        if exec.plan(plan).defers {
+            exec.plan_mut(plan).defers = false;
             self.uncount_pins(plan, exec);
         }
     }
 
     /// `plan` has written its data: its row's parity is deferred from now on.
     pub(crate) fn leave_late<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, wanted, .. } = exec.plans[plan];
+        let Plan { row, wanted, .. } = *exec.plan(plan);
         let dirty = self.window.dirty(row);
         let entry = self.window.add(row, wanted);
         self.give_to_late(plan, entry, wanted, dirty, exec);
@@ -259,13 +259,13 @@ impl InPlace {
             }
         }
         // Members keep the versions until parity covers the content that replaced them.
-        exec.plans[plan].pinned = 0;
+        exec.plan_mut(plan).pinned = 0;
     }
 
     /// Makes `plan` responsible for covering the deferred content of its row.
     #[inline]
     pub(crate) fn take_late<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         let Some(entry) = self.window.entry(row) else { return };
         let dirty = self.window.dirty(row);
         // A plan that began beside writes has the content that parity covers of the columns that it took over then.
@@ -274,7 +274,7 @@ impl InPlace {
         self.merge_late(plan, entry, dirty, exec);
         self.take_from_late(plan, entry, dirty, exec);
         let covers = self.window.record(row);
-        let (slot, job) = (&mut exec.plans[plan], &mut self.jobs[plan]);
+        let (slot, job) = (exec.plan_mut(plan), &mut self.jobs[plan]);
         job.covers = covers;
         job.kept |= in_memory;
         slot.dirty |= dirty;
@@ -288,12 +288,12 @@ impl InPlace {
 
     /// Handles a write that was to defer its parity and lost a member while in progress: its data is covered at once.
     pub(crate) fn cover_at_once<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let before = exec.plans[plan].pinned;
+        let before = exec.plan(plan).pinned;
         let record = std::mem::take(&mut self.jobs[plan].record);
         self.take_late(plan, exec);
         self.covers_from(plan, record);
         let keeps = self.window.pins();
-        let (slot, job) = (&mut exec.plans[plan], &mut self.jobs[plan]);
+        let (slot, job) = (exec.plan_mut(plan), &mut self.jobs[plan]);
         slot.defers = false;
         slot.dirty |= slot.wanted;
         slot.pinned |= before;
@@ -340,7 +340,7 @@ impl InPlace {
     /// whether a parity update was started now.
     pub(crate) fn flush_deferred_for_walk<M: Memory>(&mut self, exec: &mut Executor<M>) -> Option<bool> {
         let is_leaving = |plan: &Plan| plan.is_under_way && plan.defers;
-        let is_late = self.window.late_rows() > 0 || exec.plans.iter().any(is_leaving);
+        let is_late = self.window.late_rows() > 0 || exec.plans().iter().any(is_leaving);
         if !self.window.is_open() || !exec.is_walking(self) || !is_late {
             return None;
         }
@@ -354,9 +354,9 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { place, pinned, .. } = exec.plans[plan];
+        let Plan { place, pinned, .. } = *exec.plan(plan);
         for column in columns(pinned) {
-            driver.release(exec.geometry.member(place, column), place.page);
+            driver.release(exec.geometry().member(place, column), place.page);
         }
         self.uncount_pins(plan, exec);
     }
@@ -364,14 +364,14 @@ impl InPlace {
     /// The parity of the plan's row does not cover its data any more, and the records of that are about to be freed: the table
     /// of checksums says so from now on, and the next assembly computes the parity again.
     fn disown_parity<M: Memory>(&mut self, plan: PlanId, exec: &Executor<M>) {
-        let place = exec.plans[plan].place;
+        let place = exec.plan(plan).place;
         let Some(journal) = self.journal.as_mut().filter(|_| M::CARRIES_DATA) else { return };
         if exec.has_bug(Bug::StaleParityTrusted) {
             return;
         }
-        for column in columns(exec.geometry.parity_columns()) {
-            let (group, position) = exec.geometry.position_of(exec.geometry.member(place, column).into());
-            journal.table.set(group, place.page - exec.geometry.first_page, position, Checksums::UNKNOWN);
+        for column in columns(exec.geometry().parity_columns()) {
+            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column).into());
+            journal.table.set(group, place.page - exec.geometry().first_page, position, Checksums::UNKNOWN);
         }
     }
 
@@ -382,7 +382,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { row, lock, defers, gave_up, dirty, decision, .. } = exec.plans[plan];
+        let Plan { row, lock, defers, gave_up, dirty, decision, .. } = *exec.plan(plan);
         let PlanState { carried, .. } = self.jobs[plan];
         self.end_logging(plan, exec);
         if defers && lock != RowLock::SharedWrite {
@@ -393,7 +393,7 @@ impl InPlace {
             self.end_beside(plan, exec);
         }
         if gave_up {
-            if (dirty != 0 || carried != 0) && exec.geometry.parity() > 0 {
+            if (dirty != 0 || carried != 0) && exec.geometry().parity() > 0 {
                 self.window.set_stale(row, true);
                 self.disown_parity(plan, exec);
             }

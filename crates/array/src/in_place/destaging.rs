@@ -34,13 +34,13 @@ impl InPlace {
         if cache.next_out().is_some() {
             return self.destage_next(RequestId::NONE, exec, driver);
         }
-        match cache.depart(exec.now) {
+        match cache.depart(exec.now()) {
             Ok(is_any) => {
                 cache.draining &= is_any || cache.has_more();
                 is_any
             }
             Err(time) => {
-                if cache.timer > time || cache.timer <= exec.now {
+                if cache.timer > time || cache.timer <= exec.now() {
                     cache.timer = time;
                     driver.set_timer(time);
                 }
@@ -58,7 +58,7 @@ impl InPlace {
         driver: &mut D,
     ) -> bool {
         let Some(out) = self.cache.as_ref().and_then(|cache| cache.next_out()) else { return false };
-        let is_last = self.destaging_plans + 1 > (exec.plans.count() * 3 / 4).max(1);
+        let is_last = self.destaging_plans + 1 > (exec.plans().count() * 3 / 4).max(1);
         if is_last || !self.has_plans_for(RequestKind::Write, exec) {
             return false;
         }
@@ -82,19 +82,18 @@ impl InPlace {
                 cache.and_then(|cache| cache.store.find(out.row, column).map(|id| *cache.store.get(id)));
             let Some(chunk) = chunk else { continue };
             wanted |= bit;
-            if chunk.sectors != exec.whole_page && !exec.has_bug(Bug::CacheTakesPartForWhole) {
+            if chunk.sectors != exec.whole_page() && !exec.has_bug(Bug::CacheTakesPartForWhole) {
                 partial |= bit;
             }
-            if column < exec.geometry.data {
-                let cover = exec.cover_of(plan, column);
-                exec.covers[cover] = chunk.sectors;
+            if column < exec.geometry().data {
+                exec.set_cover(plan, column, chunk.sectors);
             }
             exec.adopt_buffer(plan, column, chunk.page);
         }
         let Some(cache) = &mut self.cache else { return false };
         cache.counts.destages += 1;
-        cache.counts.destaged += u64::from((wanted & exec.geometry.data_columns()).count_ones());
-        exec.plans[plan].wanted = wanted;
+        cache.counts.destaged += u64::from((wanted & exec.geometry().data_columns()).count_ones());
+        exec.plan_mut(plan).wanted = wanted;
         let unit = cache.carry(&out, plan);
         self.jobs[plan] = PlanState { partial, carried: out.columns, unit, ..self.jobs[plan] };
         if out.is_covered {
@@ -112,21 +111,21 @@ impl InPlace {
     /// Builds the step of a plan that writes a page which parity covers. A page of a lost member need not be written: the
     /// other columns replace it, as far as the row tolerates the loss.
     pub(crate) fn build_destage<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, .. } = *exec.plan(plan);
         let failed = exec.columns_on_failed(plan);
-        let is_parity = wanted & exec.geometry.parity_columns() != 0;
+        let is_parity = wanted & exec.geometry().parity_columns() != 0;
         if wanted & failed == 0 {
             let class = if is_parity { Class::Parity } else { Class::HostWrite };
             exec.push_operations(plan, wanted, OperationKind::Write, |_| class, place);
-            return exec.plans[plan].steps.acknowledge_here();
+            return exec.plan_mut(plan).steps.acknowledge_here();
         }
-        if failed.count_ones() > exec.geometry.parity()
+        if failed.count_ones() > exec.geometry().parity()
             && !is_parity
             && let Some(cache) = &mut self.cache
         {
             cache.lost.extend(columns(wanted).map(|column| (row, column)));
         }
-        exec.plans[plan].wanted &= !failed;
+        exec.plan_mut(plan).wanted &= !failed;
     }
 
     /// The end of a plan: if it destaged cached content, that content is on its members now.
@@ -134,16 +133,15 @@ impl InPlace {
     pub(crate) fn destaged<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.free_redirtied(plan, exec);
         let Some(cache) = &mut self.cache else { return };
-        let Plan { row, wanted, .. } = exec.plans[plan];
+        let Plan { row, wanted, .. } = *exec.plan(plan);
         let PlanState { carried, unit, .. } = self.jobs[plan];
         if carried != 0 {
             self.destaging_plans -= 1;
             cache.arrived(row, carried, unit, plan);
         }
         if !cache.lost.is_empty() {
-            let base = exec.cover_of(plan, 0);
-            for column in columns(wanted & exec.geometry.data_columns())
-                .filter(|&column| exec.covers[base + column as usize] == exec.whole_page)
+            for column in columns(wanted & exec.geometry().data_columns())
+                .filter(|&column| exec.cover(plan, column) == exec.whole_page())
             {
                 cache.lost.remove(&(row, column));
             }
@@ -155,13 +153,13 @@ impl InPlace {
         if !exec.has_bug(Bug::RedirtiedPageFreed) {
             return;
         }
-        let Plan { row, .. } = exec.plans[plan];
+        let Plan { row, .. } = *exec.plan(plan);
         let PlanState { carried, .. } = self.jobs[plan];
         let Some(cache) = &mut self.cache else { return };
         let newer = cache.store.columns(row, |chunk| chunk.stage == Stage::Kept);
         for column in columns(carried & newer) {
             if let Some(page) = cache.drop_chunk(row, column).filter(|_| M::CARRIES_DATA) {
-                exec.memory.give(page);
+                exec.memory_mut().give(page);
             }
         }
     }
@@ -175,7 +173,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<(), TooManyLost> {
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         if slot.lost != 0 && !slot.looked_again {
             // A column that cannot be read now may be read a second time.
             slot.looked_again = true;
@@ -183,7 +181,7 @@ impl InPlace {
             return self.build_update(plan, exec, driver);
         }
         let failed = exec.columns_on_failed(plan);
-        let Plan { row, place, wanted, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, .. } = *exec.plan(plan);
         let PlanState { partial, .. } = self.jobs[plan];
         let nowhere = wanted & (failed | partial & lost);
         exec.fail_requests(plan, nowhere, self);
@@ -195,8 +193,8 @@ impl InPlace {
         {
             cache.lost.clear();
         }
-        let reason = if exec.geometry.parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
-        let slot = &mut exec.plans[plan];
+        let reason = if exec.geometry().parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
+        let slot = exec.plan_mut(plan);
         slot.wanted &= !nowhere;
         slot.gave_up = true;
         slot.decision = Decision::forced(Routine::Plain, reason);
@@ -208,10 +206,10 @@ impl InPlace {
         let PlanState { partial, written, .. } = *job;
         if partial != 0 {
             exec.push_operations(plan, partial, OperationKind::Read, |_| Class::PreRead, place);
-            exec.plans[plan].steps.push(Step::Compute { pages: 0 });
+            exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
         }
         exec.push_operations(plan, wanted & !written, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
         Ok(())
     }
 }

@@ -25,8 +25,8 @@ impl InPlace {
         driver: &mut D,
     ) -> Split {
         loop {
-            let mut cursor = exec.requests[id].cursor;
-            let Some(piece) = cursor.next(&exec.geometry) else { return Split::Done };
+            let mut cursor = exec.request(id).cursor;
+            let Some(piece) = cursor.next(exec.geometry()) else { return Split::Done };
             let (row, mask) = (piece.row, stripewise_exec::split::mask_of(&piece));
             let Some(encode) = &self.encode else { return Split::Done };
             if encode.is_begun(row) {
@@ -38,7 +38,7 @@ impl InPlace {
                 if is_bounded && !exec.has_room_for(kind, row, mask) {
                     return Split::WantsRoom;
                 }
-                exec.requests[id].cursor = cursor;
+                exec.request_mut(id).cursor = cursor;
                 match kind {
                     RequestKind::Read => self.read_row(id, row, mask, lock, exec, driver),
                     RequestKind::Write => self.write_row(id, row, mask, exec, driver),
@@ -59,7 +59,7 @@ impl InPlace {
                     continue;
                 }
             }
-            exec.requests[id].cursor = cursor;
+            exec.request_mut(id).cursor = cursor;
             match kind {
                 RequestKind::Read => self.read_unencoded(id, row, mask, exec),
                 RequestKind::Write => self.write_unencoded(id, row, mask, exec, driver),
@@ -84,10 +84,10 @@ impl InPlace {
                 exec.store_host(page, array_page, id);
                 continue;
             }
-            let zeros = exec.memory.take();
-            exec.memory.zero(zeros);
+            let zeros = exec.memory_mut().take();
+            exec.memory_mut().zero(zeros);
             exec.store_host(zeros, array_page, id);
-            exec.memory.give(zeros);
+            exec.memory_mut().give(zeros);
         }
     }
 
@@ -101,8 +101,8 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let wait = exec.scheme.placement.encode_wait.0;
-        let now = exec.now;
+        let wait = exec.scheme().placement.encode_wait.0;
+        let now = exec.now();
         let Some(encode) = &mut self.encode else { return };
         if encode.open(row, now) && wait > 0 {
             driver.set_timer(now + wait);
@@ -117,8 +117,8 @@ impl InPlace {
                     return;
                 };
                 if before >> column & 1 == 0 {
-                    *place = exec.memory.take();
-                    exec.memory.zero(*place);
+                    *place = exec.memory_mut().take();
+                    exec.memory_mut().zero(*place);
                 }
                 let page = *place;
                 exec.load_host(page, array_page, id, sectors);
@@ -132,7 +132,7 @@ impl InPlace {
     /// Writes the buffered chunks of `row`, with their parity; there must be a free plan.
     fn encode_row<M: Memory>(&mut self, row: u64, exec: &mut Executor<M>) {
         // No plan reads or updates a row before it is encoded: its reads are served from memory.
-        let taken = exec.row_locks.try_take(row, RowLock::Exclusive);
+        let taken = exec.try_lock(row, RowLock::Exclusive);
         debug_assert!(taken, "row {row} is not known yet");
         let plan = self.take_plan(row, Write, exec);
         let Some(encode) = &self.encode else { return };
@@ -142,28 +142,27 @@ impl InPlace {
             if let Some(page) = place.map(|place| std::mem::replace(place, NONE)) {
                 exec.adopt_buffer(plan, column, page);
             }
-            let cover = exec.cover_of(plan, column);
-            exec.covers[cover] = exec.whole_page;
+            exec.set_cover(plan, column, exec.whole_page());
         }
         if let Some(encode) = &mut self.encode {
             encode.begin(row);
         }
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.wanted = mask;
         slot.lock = RowLock::Exclusive;
-        exec.woken.push_back(plan);
+        exec.wake(plan);
     }
 
     /// Writes the row that has waited long enough, if there is one and a plan is free.
     #[inline]
     pub(crate) fn encode_due<M: Memory>(&mut self, exec: &mut Executor<M>) -> bool {
-        let wait = exec.scheme.placement.encode_wait.0;
+        let wait = exec.scheme().placement.encode_wait.0;
         let Some(encode) = &mut self.encode else { return false };
         let Some((row, since)) = encode.oldest() else {
             encode.is_draining = false;
             return false;
         };
-        let is_due = encode.is_draining || wait > 0 && exec.now >= since + wait;
+        let is_due = encode.is_draining || wait > 0 && exec.now() >= since + wait;
         if is_due && exec.has_free_plan() {
             self.encode_row(row, exec);
             return true;
@@ -181,8 +180,8 @@ impl InPlace {
     /// A flush drains controller memory that does not survive a loss of power: it waits for the rows that are written out now
     /// and for those in flight. Returns false if a plan or an attachment is lacking; the flush continues later.
     pub(crate) fn encode_flush_for<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) -> bool {
-        let is_volatile = exec.scheme.placement.buffer_persistence == Persistence::Volatile;
-        if self.encode.is_none() || !is_volatile || exec.requests[id].drained {
+        let is_volatile = exec.scheme().placement.buffer_persistence == Persistence::Volatile;
+        if self.encode.is_none() || !is_volatile || exec.request(id).drained {
             return true;
         }
         if exec.has_bug(Bug::FlushDropped) {
@@ -197,7 +196,7 @@ impl InPlace {
             self.encode_row(row, exec);
         }
         let is_first_write = |exec: &Executor<M>, plan: PlanId| {
-            let plan = &exec.plans[plan];
+            let plan = exec.plan(plan);
             plan.is_under_way
                 && plan.purpose == Purpose::Write
                 && plan.lock == RowLock::Exclusive
@@ -206,7 +205,7 @@ impl InPlace {
         if !exec.wait_for_all(id, is_first_write) {
             return false;
         }
-        exec.requests[id].drained = true;
+        exec.request_mut(id).drained = true;
         true
     }
 
@@ -220,8 +219,8 @@ impl InPlace {
 
     /// Treats the rows of the first `pages` pages of the array as encoded.
     pub(crate) fn encode_assume_written<M: Memory>(&mut self, pages: u64, exec: &mut Executor<M>) {
-        let stripe = u64::from(exec.geometry.data) * u64::from(exec.geometry.chunk_pages);
-        let rows = pages.div_ceil(stripe) * u64::from(exec.geometry.chunk_pages);
+        let stripe = u64::from(exec.geometry().data) * u64::from(exec.geometry().chunk_pages);
+        let rows = pages.div_ceil(stripe) * u64::from(exec.geometry().chunk_pages);
         if let Some(encode) = &mut self.encode {
             encode.assume_encoded(rows);
         }

@@ -21,10 +21,10 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        let kind = exec.requests[id].host.kind;
+        let kind = exec.request(id).host.kind;
         let overlooks = exec.has_bug(Bug::FreshRowRead);
-        while let Some(page) = exec.requests[id].cursor.first_page() {
-            let end = exec.requests[id].cursor.end_page();
+        while let Some(page) = exec.request(id).cursor.first_page() {
+            let end = exec.request(id).cursor.end_page();
             let Some(gather) = &mut self.gather else { return true };
             let run = run_of_row(gather, page, end);
             // A page without a row takes a page of memory, as if in a row of its own.
@@ -35,7 +35,7 @@ impl InPlace {
             let Some(gather) = &self.gather else { return true };
             if let Some((row, mask, pages)) = run {
                 let lock = if gather.is_fresh(row) && !overlooks { RowLock::Shared } else { RowLock::None };
-                exec.requests[id].cursor = exec.requests[id].cursor.skip(pages);
+                exec.request_mut(id).cursor = exec.request(id).cursor.skip(pages);
                 match kind {
                     RequestKind::Read => self.read_row(id, row, mask, lock, exec, driver),
                     RequestKind::Write => self.write_row(id, row, mask, exec, driver),
@@ -44,7 +44,7 @@ impl InPlace {
                 }
                 continue;
             }
-            exec.requests[id].cursor = exec.requests[id].cursor.skip(1);
+            exec.request_mut(id).cursor = exec.request(id).cursor.skip(1);
             match kind {
                 RequestKind::Read => self.read_from_memory(id, page, exec),
                 RequestKind::Write => self.first_write(id, page, exec, driver),
@@ -64,10 +64,10 @@ impl InPlace {
         if let Some(position) = gather.position(page) {
             exec.store_host(gather.waiting[position].buffer, page, id);
         } else {
-            let zeros = exec.memory.take();
-            exec.memory.zero(zeros);
+            let zeros = exec.memory_mut().take();
+            exec.memory_mut().zero(zeros);
             exec.store_host(zeros, page, id);
-            exec.memory.give(zeros);
+            exec.memory_mut().give(zeros);
         }
     }
 
@@ -88,16 +88,16 @@ impl InPlace {
         if let Some((row, column)) = gather.fill_hole(page) {
             return self.write_row(id, row, 1 << column, exec, driver);
         }
-        let buffer = if M::CARRIES_DATA { exec.memory.take() } else { 0 };
+        let buffer = if M::CARRIES_DATA { exec.memory_mut().take() } else { 0 };
         if M::CARRIES_DATA {
-            exec.memory.zero(buffer);
+            exec.memory_mut().zero(buffer);
         }
         exec.load_host(buffer, page, id, sectors);
-        let wait = exec.scheme.placement.gather_wait.0;
+        let wait = exec.scheme().placement.gather_wait.0;
         let Some(gather) = &mut self.gather else { return };
         if gather.waiting.is_empty() && wait > 0 {
-            gather.since = exec.now;
-            driver.set_timer(exec.now + wait);
+            gather.since = exec.now();
+            driver.set_timer(exec.now() + wait);
         }
         gather.waiting.push(Waiting { page, buffer });
         if gather.is_full() {
@@ -110,25 +110,24 @@ impl InPlace {
         let Some(gather) = &mut self.gather else { return };
         let row = gather.close();
         let count = gather.waiting.len() as u32;
-        let taken = exec.row_locks.try_take(row, RowLock::Exclusive);
+        let taken = exec.try_lock(row, RowLock::Exclusive);
         debug_assert!(taken, "row {row} is not known yet");
         let plan = self.take_plan(row, Write, exec);
         for column in 0..count {
             let Some(gather) = &self.gather else { break };
             let buffer = gather.waiting[column as usize].buffer;
             exec.adopt_buffer(plan, column, buffer);
-            let cover = exec.cover_of(plan, column);
-            exec.covers[cover] = exec.whole_page;
+            exec.set_cover(plan, column, exec.whole_page());
         }
         if let Some(gather) = &mut self.gather {
             gather.waiting.clear();
             gather.overdue = false;
             gather.begun(row, plan);
         }
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.wanted = u64::MAX >> (64 - count);
         slot.lock = RowLock::Exclusive;
-        exec.woken.push_back(plan);
+        exec.wake(plan);
     }
 
     /// Writes out the buffered pages, if there are any and a plan is free.
@@ -140,9 +139,9 @@ impl InPlace {
 
     /// Handles the timer: writes out pages that have waited long enough, or does so once a plan is free.
     pub(crate) fn gather_timer<M: Memory>(&mut self, exec: &mut Executor<M>) {
-        let wait = exec.scheme.placement.gather_wait.0;
+        let wait = exec.scheme().placement.gather_wait.0;
         let Some(gather) = &mut self.gather else { return };
-        if wait > 0 && !gather.waiting.is_empty() && exec.now >= gather.since + wait {
+        if wait > 0 && !gather.waiting.is_empty() && exec.now() >= gather.since + wait {
             gather.overdue = true;
             self.gather_flush(exec);
         }
@@ -159,9 +158,9 @@ impl InPlace {
     /// and for the rows in flight. Returns false if a plan or an attachment is lacking; the flush continues later.
     pub(crate) fn gather_flush_for<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) -> bool {
         let is_volatile =
-            exec.scheme.placement.buffer_persistence == stripewise_core::placement::Persistence::Volatile;
+            exec.scheme().placement.buffer_persistence == stripewise_core::placement::Persistence::Volatile;
         let Some(gather) = &self.gather else { return true };
-        if !is_volatile || exec.requests[id].drained || exec.has_bug(Bug::FlushDropped) {
+        if !is_volatile || exec.request(id).drained || exec.has_bug(Bug::FlushDropped) {
             return true;
         }
         if !gather.waiting.is_empty() {
@@ -176,7 +175,7 @@ impl InPlace {
         if !exec.wait_for_all(id, is_fresh) {
             return false;
         }
-        exec.requests[id].drained = true;
+        exec.request_mut(id).drained = true;
         true
     }
 

@@ -36,15 +36,15 @@ impl InPlace {
     /// Whether the bitmap says that the parity of `row` may be wrong; without a bitmap, any parity may be wrong.
     pub(crate) fn may_be_unclean<M: Memory>(&self, row: u64, exec: &Executor<M>) -> bool {
         let Some(intent) = &self.intent else { return true };
-        let place = exec.geometry.place(row);
-        let (group, _) = exec.geometry.position_of(place.base.into());
-        intent.is_marked(group, place.page - exec.geometry.first_page)
+        let place = exec.geometry().place(row);
+        let (group, _) = exec.geometry().position_of(place.base.into());
+        intent.is_marked(group, place.page - exec.geometry().first_page)
     }
 
     /// The group of the plan's row, and its page of the data.
     fn region_of<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> (u32, u32) {
-        let place = exec.plans[plan].place;
-        (exec.geometry.position_of(place.base.into()).0, place.page - exec.geometry.first_page)
+        let place = exec.plan(plan).place;
+        (exec.geometry().position_of(place.base.into()).0, place.page - exec.geometry().first_page)
     }
 
     /// Whether `plan`, which is about to change a row or to flush, must wait for the bitmap; if so, queues it.
@@ -52,11 +52,11 @@ impl InPlace {
         let (group, page) = self.region_of(plan, exec);
         let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
         let missing = self.missing_to_tell(told, exec);
-        let Plan { purpose, .. } = exec.plans[plan];
+        let Plan { purpose, .. } = *exec.plan(plan);
         let PlanState { record, .. } = self.jobs[plan];
         // Nothing is written to a group beyond parity, also where the region is marked: see `fails_beyond`.
         let must_fail = purpose != Purpose::Flush
-            && exec.any_failed
+            && exec.is_any_failed()
             && self.is_in_beyond(plan, exec)
             && !exec.has_bug(Bug::MarkedRowWritten);
         let Some(intent) = &mut self.intent else { return false };
@@ -83,8 +83,7 @@ impl InPlace {
             return false;
         };
         if !self.await_intent(plan, exec) {
-            let slot = &mut exec.plans[plan];
-            slot.times.rewait_ns += exec.now - slot.times.step_begun_at;
+            exec.end_wait(plan);
             exec.step_over(plan, self, driver);
             exec.run(plan, self, driver);
         }
@@ -110,7 +109,7 @@ impl InPlace {
         let Some(mut intent) = self.intent.take() else { return false };
         for nth in 0..intent.waiting.len() {
             let plan = intent.waiting[nth];
-            if exec.plans[plan].purpose != Purpose::Flush {
+            if exec.plan(plan).purpose != Purpose::Flush {
                 let (group, page) = self.region_of(plan, exec);
                 intent.want(group, page);
             }
@@ -128,13 +127,13 @@ impl InPlace {
             let version = intent.begin_write(group);
             let mut buffer = 0;
             if M::CARRIES_DATA {
-                buffer = exec.memory.take();
-                intent.encode(group, exec.memory.bytes_mut(buffer));
+                buffer = exec.memory_mut().take();
+                intent.encode(group, exec.memory_mut().bytes_mut(buffer));
                 intent.work.owned.push(buffer);
             }
             let page = intent.layout.intent.first + intent.layout.intent_page(version);
-            for member in exec.geometry.group(group).map(|member| member as u16) {
-                if !exec.failed[usize::from(member)] {
+            for member in exec.geometry().group(group).map(|member| member as u16) {
+                if !exec.is_failed(member) {
                     writes.push((OperationKind::Write, member, page));
                     intent.work.pages.push(buffer);
                 }
@@ -142,7 +141,7 @@ impl InPlace {
         }
         let members: Vec<u16> = writes.iter().map(|write| write.1).collect();
         self.push_own(plan, writes.into_iter(), exec);
-        if exec.members.volatile_cache {
+        if exec.members().volatile_cache {
             intent.work.pages.resize(members.len() * 2, 0);
             self.push_own(plan, members.into_iter().map(|member| (OperationKind::Flush, member, 0)), exec);
         }
@@ -155,10 +154,10 @@ impl InPlace {
     /// The bitmap is on the members: the plans that waited check again.
     pub(crate) fn intent_written<M: Memory>(&mut self, exec: &mut Executor<M>) {
         let Some(intent) = &mut self.intent else { return };
-        exec.plans[intent.plan].is_under_way = false;
+        exec.plan_mut(intent.plan).is_under_way = false;
         intent.work.is_under_way = false;
         intent.work.pages.clear();
-        intent.work.owned.drain(..).for_each(|page| exec.memory.give(page));
+        intent.work.owned.drain(..).for_each(|page| exec.memory_mut().give(page));
         intent.written();
         intent.ready.append(&mut intent.waiting);
     }

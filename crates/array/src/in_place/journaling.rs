@@ -8,7 +8,7 @@ use stripewise_core::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord,
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
@@ -78,9 +78,7 @@ impl InPlace {
         let Some(plan) = self.journal.as_mut().and_then(|journal| journal.ready.pop_front()) else {
             return false;
         };
-        let slot = &mut exec.plans[plan];
-        // This wait counts as a wait for the row.
-        slot.times.rewait_ns += exec.now - slot.times.step_begun_at;
+        exec.end_wait(plan);
         exec.step_over(plan, self, driver);
         exec.run(plan, self, driver);
         true
@@ -126,7 +124,7 @@ impl InPlace {
         if !is_idle {
             exec.run(plan, self, driver);
         }
-        !is_idle || !exec.woken.is_empty()
+        !is_idle || exec.has_woken()
     }
 
     /// Moves waiting updates into the next record, as long as there is room. Returns the number of images in the record.
@@ -137,12 +135,12 @@ impl InPlace {
         journal.is_full = false;
         let mut images = 0;
         while let Some(&plan) = journal.waiting.front() {
-            let Plan { row, defers, .. } = exec.plans[plan];
+            let Plan { row, defers, .. } = *exec.plan(plan);
             let PlanState { covers, .. } = self.jobs[plan];
             if defers && self.lost_columns(plan, exec) != 0 {
                 // A row that has lost a column gets its parity at once.
                 journal.waiting.pop_front();
-                exec.woken.push_back(plan);
+                exec.wake(plan);
                 continue;
             }
             let change = self.change_behind(plan, exec);
@@ -175,9 +173,9 @@ impl InPlace {
     /// whose parity may free the room that earlier updates wait for.
     fn send_back<M: Memory>(&mut self, journal: &mut Journal, exec: &mut Executor<M>) {
         journal.waiting.retain(|&plan| {
-            let defers = exec.plans[plan].defers;
+            let defers = exec.plan(plan).defers;
             if defers {
-                exec.woken.push_back(plan);
+                exec.wake(plan);
             }
             !defers
         });
@@ -191,17 +189,17 @@ impl InPlace {
         change: &Change,
         exec: &mut Executor<M>,
     ) {
-        let place = exec.plans[plan].place;
-        let page = place.page - exec.geometry.first_page;
+        let place = exec.plan(plan).place;
+        let page = place.page - exec.geometry().first_page;
         let changed = change.written | change.zeroed;
-        if !exec.plans[plan].defers && !exec.has_bug(Bug::StaleParityTrusted) {
+        if !exec.plan(plan).defers && !exec.has_bug(Bug::StaleParityTrusted) {
             let lacking = exec.columns_on_failed(plan) | self.stale_columns(plan, exec);
-            let untaken = exec.geometry.parity_columns() & lacking & !changed;
-            let members = columns(untaken).map(|column| (exec.geometry.member(place, column), page));
+            let untaken = exec.geometry().parity_columns() & lacking & !changed;
+            let members = columns(untaken).map(|column| (exec.geometry().member(place, column), page));
             journal.untaken.extend(members);
         }
         for column in columns(changed) {
-            let member = exec.geometry.member(place, column);
+            let member = exec.geometry().member(place, column);
             let is_zeros = change.zeroed >> column & 1 != 0;
             let kind = match change.missing >> column & 1 != 0 {
                 true => RedoKind::Missing,
@@ -213,9 +211,9 @@ impl InPlace {
             let is_late = change.before >> column & 1 != 0;
             let before = is_late.then_some((RedoKind::Before, old));
             for (kind, content) in [(kind, new)].into_iter().chain(before) {
-                let bytes = content.map(|page| exec.memory.bytes(page));
+                let bytes = content.map(|page| exec.memory().bytes(page));
                 let mut checksum = bytes.map_or(journal.zeros, crc32c);
-                if M::CARRIES_DATA && kind == RedoKind::Missing && column >= exec.geometry.data {
+                if M::CARRIES_DATA && kind == RedoKind::Missing && column >= exec.geometry().data {
                     // The new checksum of parity is unknown before its member is rebuilt.
                     checksum = Checksums::UNKNOWN;
                 }
@@ -231,14 +229,12 @@ impl InPlace {
 
     /// The changes that `plan` makes after its current step.
     fn change_behind<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> Change {
-        let slot = &exec.plans[plan];
-        let base = exec.first_operation(plan) as usize;
+        let slot = exec.plan(plan);
         let (mut written, mut zeroed) = (0, 0);
         for step in &slot.steps.all()[slot.steps.current as usize + 1..] {
-            let Step::Operations { first, count } = *step else { continue };
-            for slot in &exec.slots[base + first as usize..base + (first + count) as usize] {
-                let bit = 1 << slot.operation.column;
-                match slot.operation.kind {
+            for operation in exec.operations_of(plan, *step) {
+                let bit = 1 << operation.column;
+                match operation.kind {
                     OperationKind::Write => written |= bit,
                     OperationKind::Trim => zeroed |= bit,
                     OperationKind::Read | OperationKind::Flush => {}
@@ -247,15 +243,15 @@ impl InPlace {
         }
         let job = &self.jobs[plan];
         let is_trim = slot.purpose == Purpose::Trim;
-        let mut changed = if is_trim { exec.geometry.all_columns() } else { slot.wanted & !job.written };
+        let mut changed = if is_trim { exec.geometry().all_columns() } else { slot.wanted & !job.written };
         if job.covers != 0 {
             // The row's parity is no longer deferred, even where no member can take it.
-            changed |= exec.geometry.parity_columns();
+            changed |= exec.geometry().parity_columns();
         }
         let unwritten = changed & !(written | zeroed);
         *(if is_trim { &mut zeroed } else { &mut written }) |= unwritten;
         if exec.has_bug(Bug::JournalWithoutParity) {
-            written &= !exec.geometry.parity_columns();
+            written &= !exec.geometry().parity_columns();
         }
         let replaced = if slot.defers { slot.wanted & !self.window.dirty(slot.row) } else { 0 };
         let before = if exec.has_bug(Bug::BeforeImageOmitted) { 0 } else { replaced };
@@ -291,7 +287,7 @@ impl InPlace {
         self.clear_own(plan, WriteRecord, exec);
         let Copying { begun, pages, keepers, .. } = journal.copying;
         let missing = journal.missing | exec.failed_members();
-        let wanted = exec.geometry.keepers(journal.layout.copies, begun.number, missing);
+        let wanted = exec.geometry().keepers(journal.layout.copies, begun.number, missing);
         let targets: Vec<u16> = wanted.filter(|&member| keepers >> member & 1 == 0).collect();
         if targets.is_empty() {
             return false;
@@ -307,7 +303,7 @@ impl InPlace {
         for _ in 1..targets.len() {
             journal.record.pages.extend_from_within(..pages as usize);
         }
-        if exec.members.volatile_cache && !exec.has_bug(Bug::JournalNotFlushed) {
+        if exec.members().volatile_cache && !exec.has_bug(Bug::JournalNotFlushed) {
             self.push_own(plan, targets.iter().map(|&member| (OperationKind::Flush, member, 0)), exec);
             journal.record.pages.resize(journal.record.pages.len() + targets.len(), 0);
         }
@@ -338,9 +334,9 @@ impl InPlace {
         };
         record.encode(&mut journal.header);
         journal.entries = record.entries;
-        for bytes in journal.header.chunks_exact(exec.members.page_bytes as usize) {
-            let page = exec.memory.take();
-            exec.memory.bytes_mut(page).copy_from_slice(bytes);
+        for bytes in journal.header.chunks_exact(exec.members().page_bytes as usize) {
+            let page = exec.memory_mut().take();
+            exec.memory_mut().bytes_mut(page).copy_from_slice(bytes);
             journal.record.pages.push(page);
             journal.record.owned.push(page);
         }
@@ -348,9 +344,9 @@ impl InPlace {
         for (entry, image) in with_image.zip(journal.images.drain(..)) {
             let mut page = image;
             if entry.is_masked {
-                page = exec.memory.take();
-                exec.memory.copy(page, image, 0, exec.members.page_bytes as usize);
-                exec.memory.bytes_mut(page)[..REDO_MAGIC.len()].fill(0);
+                page = exec.memory_mut().take();
+                exec.copy_page(page, image);
+                exec.memory_mut().bytes_mut(page)[..REDO_MAGIC.len()].fill(0);
                 journal.record.owned.push(page);
             }
             journal.record.pages.push(page);
@@ -371,20 +367,20 @@ impl InPlace {
             self.journal = Some(journal);
             return exec.run(plan, self, driver);
         }
-        exec.plans[plan].is_under_way = false;
+        exec.plan_mut(plan).is_under_way = false;
         journal.record.is_under_way = false;
-        journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
+        journal.record.owned.drain(..).for_each(|page| exec.memory_mut().give(page));
         let lost = if exec.has_bug(Bug::FailedKeeperCounts) { 0 } else { journal.copying.lost };
         journal.ring.keep(journal.copying.keepers & !lost);
         journal.ring.durable();
         let ring = &journal.ring;
         journal.abandoned.retain(|&record| ring.has(record));
         for entry in journal.entries.iter().filter(|entry| entry.kind != RedoKind::Before) {
-            let (group, position) = exec.geometry.position_of(entry.member.into());
+            let (group, position) = exec.geometry().position_of(entry.member.into());
             journal.table.set(group, entry.page, position, entry.checksum);
         }
         for (member, page) in journal.untaken.drain(..).filter(|_| M::CARRIES_DATA) {
-            let (group, position) = exec.geometry.position_of(member.into());
+            let (group, position) = exec.geometry().position_of(member.into());
             journal.table.set(group, page, position, Checksums::UNKNOWN);
         }
         journal.ready.extend(journal.updates.drain(..));
@@ -476,12 +472,12 @@ impl InPlace {
         let plan = journal.cleaning_plan;
         let is_early = exec.has_bug(Bug::JournalFreedEarly);
         if journal.freeing.pages.is_empty() {
-            let flushes = exec.members.volatile_cache && !is_early;
+            let flushes = exec.members().volatile_cache && !is_early;
             if !flushes || std::mem::replace(&mut journal.freeing.is_flushing, true) {
                 return None;
             }
             self.clear_own(plan, FreeRecords, exec);
-            let living = (0..exec.members.count as u16).filter(|&member| !exec.failed[member as usize]);
+            let living = (0..exec.members().count as u16).filter(|&member| !exec.is_failed(member));
             let flushes: Vec<_> = living.map(|member| (OperationKind::Flush, member, 0)).collect();
             journal.cleaning.pages.resize(flushes.len(), 0);
             self.push_own(plan, flushes.into_iter(), exec);
@@ -492,8 +488,11 @@ impl InPlace {
             }
             self.clear_own(plan, FreeRecords, exec);
             let mut writes = Vec::new();
-            let left =
-                journal.freeing.pages.len().saturating_sub((exec.stride / journal.layout.copies) as usize);
+            let left = journal
+                .freeing
+                .pages
+                .len()
+                .saturating_sub((exec.operations_each() / journal.layout.copies) as usize);
             for number in journal.freeing.pages.split_off(left) {
                 self.write_table_page(journal, number, &mut writes, exec);
             }
@@ -515,14 +514,14 @@ impl InPlace {
         let (group, number) = journal.table.locate(page);
         let mut buffer = 0;
         if M::CARRIES_DATA {
-            buffer = exec.memory.take();
-            journal.table.encode(page, journal.array, journal.epoch, exec.memory.bytes_mut(buffer));
+            buffer = exec.memory_mut().take();
+            journal.table.encode(page, journal.array, journal.epoch, exec.memory_mut().bytes_mut(buffer));
             journal.cleaning.owned.push(buffer);
         }
         for copy in 0..journal.layout.copies {
             let (position, at) = journal.layout.copy_at(number, copy, version);
-            let member = exec.geometry.member_at(group, position);
-            if !exec.failed[member as usize] {
+            let member = exec.geometry().member_at(group, position);
+            if !exec.is_failed(member) {
                 writes.push((OperationKind::Write, member, journal.layout.table.first + at));
                 journal.cleaning.pages.push(buffer);
             }
@@ -531,12 +530,12 @@ impl InPlace {
 
     /// A step of freeing records is over.
     fn cleaned<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        exec.plans[plan].is_under_way = false;
+        exec.plan_mut(plan).is_under_way = false;
         let Some(journal) = &mut self.journal else { return };
         journal.cleaning.is_under_way = false;
         journal.cleaning.pages.clear();
         for page in journal.cleaning.owned.drain(..) {
-            exec.memory.give(page);
+            exec.memory_mut().give(page);
         }
     }
 }

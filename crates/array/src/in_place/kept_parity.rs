@@ -19,17 +19,17 @@ impl InPlace {
     /// The parity columns of `row` whose content is in persistent memory.
     #[inline]
     pub(crate) fn parity_in_memory<M: Memory>(&self, row: u64, exec: &Executor<M>) -> u64 {
-        if self.parity_memory.keeps(row) { exec.geometry.parity_columns() } else { 0 }
+        if self.parity_memory.keeps(row) { exec.geometry().parity_columns() } else { 0 }
     }
 
     /// Copies the parity of the plan's row from persistent memory, if it is there, as the old content of its columns. Returns
     /// these columns.
     pub(crate) fn take_parity<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> u64 {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         let kept = self.parity_in_memory(row, exec);
         if M::CARRIES_DATA {
             for column in columns(kept) {
-                if let Some(page) = self.parity_memory.page(row, column - exec.geometry.data) {
+                if let Some(page) = self.parity_memory.page(row, column - exec.geometry().data) {
                     exec.copy_to_old(plan, column, page);
                 }
             }
@@ -46,9 +46,9 @@ impl InPlace {
         left_out: u64,
         exec: &mut Executor<M>,
     ) {
-        let Plan { row, wanted, purpose, .. } = exec.plans[plan];
+        let Plan { row, wanted, purpose, .. } = *exec.plan(plan);
         let PlanState { moves, blank, .. } = self.jobs[plan];
-        let data = exec.geometry.data_columns();
+        let data = exec.geometry().data_columns();
         let is_kept = self.parity_memory.keeps(row);
         let rest = data & !wanted;
         let keeps = lost == 0
@@ -67,20 +67,20 @@ impl InPlace {
 
     /// Builds the steps of a plan that writes the parity of its row from persistent memory.
     pub(crate) fn build_leaving<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, place, .. } = exec.plans[plan];
+        let Plan { row, place, .. } = *exec.plan(plan);
         self.jobs[plan].blank = self.blank.columns(row);
-        let targets = exec.geometry.parity_columns() & !exec.columns_on_failed(plan);
-        exec.plans[plan].decision = Decision::forced(Routine::Plain, Reason::NothingLate);
+        let targets = exec.geometry().parity_columns() & !exec.columns_on_failed(plan);
+        exec.plan_mut(plan).decision = Decision::forced(Routine::Plain, Reason::NothingLate);
         if M::CARRIES_DATA {
             for column in columns(targets) {
-                if let Some(page) = self.parity_memory.page(row, column - exec.geometry.data) {
-                    exec.copy_to_new(plan, column, page, exec.whole_page);
+                if let Some(page) = self.parity_memory.page(row, column - exec.geometry().data) {
+                    exec.copy_to_new(plan, column, page, exec.whole_page());
                 }
             }
         }
         if targets != 0 && !exec.has_bug(Bug::KeptParityNotWritten) {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
-            exec.plans[plan].steps.acknowledge_here();
+            exec.plan_mut(plan).steps.acknowledge_here();
         }
     }
 
@@ -90,7 +90,7 @@ impl InPlace {
         if self.parity_memory.slots.is_empty() {
             return;
         }
-        let Plan { row, purpose, gave_up, .. } = exec.plans[plan];
+        let Plan { row, purpose, gave_up, .. } = *exec.plan(plan);
         let PlanState { keeps_parity, .. } = self.jobs[plan];
         let is_kept = self.parity_memory.keeps(row);
         if gave_up && purpose == Purpose::Write && is_kept && exec.changed_by(plan).0 == 0 {
@@ -102,32 +102,32 @@ impl InPlace {
         if is_kept && exec.has_bug(Bug::KeptParityNotUpdated) {
             return;
         }
-        self.store_parity(plan, exec.geometry.parity_columns(), exec);
+        self.store_parity(plan, exec.geometry().parity_columns(), exec);
         self.parity_memory.updated(row);
     }
 
     /// Moves the parity that `plan` has computed for columns `made` to persistent memory.
     pub(crate) fn store_parity<M: Memory>(&mut self, plan: PlanId, made: u64, exec: &mut Executor<M>) {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         if !M::CARRIES_DATA {
             return;
         }
         for column in columns(made) {
             let new = exec.buffer(plan, column, Version::New);
             exec.adopt_buffer(plan, column, NONE);
-            let Some(page) = self.parity_memory.page_mut(row, column - exec.geometry.data) else { return };
+            let Some(page) = self.parity_memory.page_mut(row, column - exec.geometry().data) else { return };
             let before = std::mem::replace(page, new);
             if before != NONE {
-                exec.memory.give(before);
+                exec.memory_mut().give(before);
             }
         }
     }
 
     /// Drops the parity of `row` from persistent memory, if it is there.
     pub(crate) fn forget_parity<M: Memory>(&mut self, row: u64, exec: &mut Executor<M>) {
-        for nth in 0..exec.geometry.parity() {
+        for nth in 0..exec.geometry().parity() {
             let page = self.parity_memory.page_mut(row, nth).map(|page| std::mem::replace(page, NONE));
-            page.filter(|&page| page != NONE).into_iter().for_each(|page| exec.memory.give(page));
+            page.filter(|&page| page != NONE).into_iter().for_each(|page| exec.memory_mut().give(page));
         }
         self.parity_memory.forget(row);
     }

@@ -16,7 +16,7 @@ impl InPlace {
     /// Data columns of the plan's row that its update can leave out by encoding the row, besides those that it writes: parity
     /// takes them for zeros already, or they are free. Content of a free page that the write cache still has is left as it is.
     pub(crate) fn left_out<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let Plan { row, wanted, dirty, .. } = exec.plans[plan];
+        let Plan { row, wanted, dirty, .. } = *exec.plan(plan);
         let blank = self.blank.columns(row);
         let Some(zones) = self.zones.as_ref().filter(|_| !self.blank.is_off() && !self.blank.is_home(row))
         else {
@@ -25,10 +25,10 @@ impl InPlace {
         if self.parity_memory.keeps(row) {
             return blank;
         }
-        let others = exec.geometry.data_columns() & !(wanted | dirty | blank | self.cached_columns(row));
+        let others = exec.geometry().data_columns() & !(wanted | dirty | blank | self.cached_columns(row));
         let takes_left = exec.has_bug(Bug::LeftColumnsLeftOut);
         let is_free = |&column: &u32| {
-            let page = exec.geometry.array_page(row, column);
+            let page = exec.geometry().array_page(row, column);
             zones.is_free(page) || takes_left && zones.place(zones.owner(page)) != page
         };
         columns(others).filter(is_free).fold(blank, |mask, column| mask | 1 << column)
@@ -38,9 +38,9 @@ impl InPlace {
     /// been written by updates whose parity was not. Parity takes none of them for zeros.
     pub(crate) fn count_named_pages<M: Memory>(&mut self, exec: &Executor<M>) {
         let Some(zones) = self.zones.as_ref().filter(|_| !self.blank.is_off()) else { return };
-        for row in 0..exec.geometry.rows() {
+        for row in 0..exec.geometry().rows() {
             let is_named = |&column: &u32| {
-                let page = exec.geometry.array_page(row, column);
+                let page = exec.geometry().array_page(row, column);
                 zones.place(zones.owner(page)) == page
             };
             let blank = self.blank.columns(row);
@@ -51,14 +51,14 @@ impl InPlace {
 
     /// Columns that the plan's update writes for the first time since they were free, while parity covers their old content.
     pub(crate) fn reopened<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let Plan { row, .. } = exec.plans[plan];
+        let Plan { row, .. } = *exec.plan(plan);
         let PlanState { moves, .. } = self.jobs[plan];
         if self.blank.is_off() || self.blank.is_home(row) { 0 } else { moves & !self.blank.columns(row) }
     }
 
     /// Before a computation of `plan`: the columns that parity takes for zeros have zeros as their old content.
     pub(crate) fn fill_blank<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, decision, .. } = exec.plans[plan];
+        let Plan { row, decision, .. } = *exec.plan(plan);
         let PlanState { job, blank, .. } = self.jobs[plan];
         let mut zeros = self.blank.columns(row);
         if job.facts().is_update && decision.routine == Routine::Rcw {
@@ -66,14 +66,14 @@ impl InPlace {
         }
         for column in columns(zeros) {
             let page = exec.buffer(plan, column, Version::Old);
-            exec.memory.zero(page);
+            exec.memory_mut().zero(page);
         }
     }
 
     /// The update `plan` of a row is over: its parity takes other columns for zeros from now on.
     #[inline]
     pub(crate) fn end_blank<M: Memory>(&mut self, plan: PlanId, exec: &Executor<M>) {
-        let Plan { row, gave_up, wanted, .. } = exec.plans[plan];
+        let Plan { row, gave_up, wanted, .. } = *exec.plan(plan);
         let PlanState { job, blank, .. } = self.jobs[plan];
         // An update that gave up before it wrote has changed nothing.
         let has_written = !gave_up || exec.changed_by(plan).0 != 0;

@@ -9,7 +9,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{DeltaReads, Plan, Purpose, Step};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Acknowledge;
 use stripewise_core::update::{Decision, Reason, Routine};
@@ -25,9 +25,9 @@ impl InPlace {
     #[inline]
     pub(crate) fn may_log<M: Memory>(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> bool {
         let Some(log) = &self.log else { return false };
-        let Plan { row, purpose, wanted, .. } = exec.plans[plan];
+        let Plan { row, purpose, wanted, .. } = *exec.plan(plan);
         let PlanState { partial, .. } = self.jobs[plan];
-        let covers_row = wanted == exec.geometry.data_columns() && partial == 0;
+        let covers_row = wanted == exec.geometry().data_columns() && partial == 0;
         purpose == Purpose::Write
             && lost == 0
             && !covers_row
@@ -42,7 +42,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, .. } = *exec.plan(plan);
         let Some(log) = &mut self.log else { return };
         let reads = wanted & log.written(row);
         self.jobs[plan].delta = Some(log.take());
@@ -52,18 +52,18 @@ impl InPlace {
         }
         // Page operations: one for each difference of old and new content, and one for each change added to a delta after the
         // first.
-        let pages = reads.count_ones() + exec.geometry.parity() * (wanted.count_ones() - 1);
-        exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
+        let pages = reads.count_ones() + exec.geometry().parity() * (wanted.count_ones() - 1);
+        exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        let after_data = exec.scheme.parity.acknowledge == Acknowledge::AfterData;
+        let after_data = exec.scheme().parity.acknowledge == Acknowledge::AfterData;
         if after_data || exec.has_bug(Bug::AcknowledgeBeforeParity) {
-            let slot = &mut exec.plans[plan];
+            let slot = exec.plan_mut(plan);
             slot.steps.acknowledge_here();
-            slot.steps.push(Step::Operations { first: slot.steps.operations, count: 0 });
+            exec.push_step(plan, []);
             self.push_delta_writes(plan, exec);
         } else {
             self.push_delta_writes(plan, exec);
-            exec.plans[plan].steps.acknowledge_here();
+            exec.plan_mut(plan).steps.acknowledge_here();
         }
     }
 
@@ -71,19 +71,16 @@ impl InPlace {
     fn push_delta_writes<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Some(log) = &self.log else { return };
         let Some(page) = self.jobs[plan].delta else { return };
-        let first = exec.first_operation(plan);
-        for parity in 0..exec.geometry.parity() {
+        for parity in 0..exec.geometry().parity() {
             let operation = Operation {
                 page,
                 member: log.member(parity),
                 kind: OperationKind::Write,
                 class: Class::Log,
-                column: (exec.geometry.data + parity) as u8,
+                column: (exec.geometry().data + parity) as u8,
                 ..Operation::default()
             };
-            let slot = &mut exec.plans[plan];
-            exec.slots[(first + u32::from(slot.steps.operations)) as usize].operation = operation;
-            slot.steps.add_operation();
+            exec.add_operation(plan, operation);
         }
     }
 
@@ -99,30 +96,25 @@ impl InPlace {
         let (reads_behind, ignores) =
             (exec.has_bug(Bug::DeltaOfOtherRow), exec.has_bug(Bug::LostDeltasIgnored));
         let Some(log) = &self.log else { return 0 };
-        let first = exec.first_operation(plan);
-        let slot = &mut exec.plans[plan];
-        slot.deltas.first = slot.steps.operations;
+        let Plan { row, steps, .. } = *exec.plan(plan);
+        let mut deltas = DeltaReads { first: steps.operations, count: 0 };
         for column in columns(parity) {
-            let member = log.member(column - exec.geometry.data);
-            if ignores && exec.failed[member as usize] {
+            let member = log.member(column - exec.geometry().data);
+            if ignores && exec.is_failed(member) {
                 continue;
             }
-            for page in log.slots_of(slot.row) {
+            for page in log.slots_of(row) {
                 let page = if reads_behind { log.slot_behind(page) } else { page };
-                let at = (first + u32::from(slot.steps.operations)) as usize;
-                exec.slots[at].operation = Operation {
-                    page,
-                    member,
-                    kind: OperationKind::Read,
-                    class,
-                    column: column as u8,
-                    ..Operation::default()
-                };
-                slot.steps.add_operation();
-                slot.deltas.count += 1;
+                let (kind, column) = (OperationKind::Read, column as u8);
+                exec.add_operation(
+                    plan,
+                    Operation { page, member, kind, class, column, ..Operation::default() },
+                );
+                deltas.count += 1;
             }
         }
-        slot.deltas.count
+        exec.plan_mut(plan).deltas = deltas;
+        deltas.count
     }
 
     /// Number of deltas of `row`, for each parity chunk.
@@ -134,13 +126,13 @@ impl InPlace {
     /// Parity columns of `row` that have a delta on a failed log member.
     #[inline]
     pub(crate) fn lost_in_log<M: Memory>(&self, row: u64, exec: &Executor<M>) -> u64 {
-        self.log.as_ref().map_or(0, |log| log.lost_of(row) << exec.geometry.data)
+        self.log.as_ref().map_or(0, |log| log.lost_of(row) << exec.geometry().data)
     }
 
     /// Parity columns whose delta `plan` could not write.
     pub(crate) fn unlogged<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         let is_logged = self.jobs[plan].delta.is_some();
-        self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << exec.geometry.data)
+        self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << exec.geometry().data)
     }
 
     /// Restarts an update that was to be logged and may no longer be logged; nothing is written yet.
@@ -159,7 +151,7 @@ impl InPlace {
         let forgets = exec.has_bug(Bug::WrittenForgotten);
         let Some(log) = &mut self.log else { return };
         let delta = self.jobs[plan].delta.take();
-        let Plan { row, purpose, wanted, gave_up, .. } = exec.plans[plan];
+        let Plan { row, purpose, wanted, gave_up, .. } = *exec.plan(plan);
         if !forgets {
             log.set_written(row, wanted);
         }
@@ -187,7 +179,7 @@ impl InPlace {
 
     /// Discards the deltas of the plan's row.
     pub(crate) fn forget_deltas<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         if let Some(log) = &mut self.log {
             log.clear(row);
         }
@@ -223,7 +215,7 @@ impl InPlace {
     /// commits.
     pub(crate) fn drain_log<M: Memory>(&mut self, exec: &mut Executor<M>) {
         if let Some(log) = &mut self.log
-            && exec.scheme.log.commit == stripewise_core::placement::Commit::Watermark
+            && exec.scheme().log.commit == stripewise_core::placement::Commit::Watermark
         {
             log.settling = true;
         }

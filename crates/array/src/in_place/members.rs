@@ -27,7 +27,8 @@ impl InPlace {
         let rows = exec.rows_of_group();
         let Some(roster) = &mut self.roster else { return };
         let is_rebuilt = |number: &usize| superblock.members[*number].state == MemberState::Rebuilding;
-        for number in (0..superblock.members.len()).filter(is_rebuilt).filter(|number| !exec.failed[*number])
+        for number in
+            (0..superblock.members.len()).filter(is_rebuilt).filter(|number| !exec.is_failed(*number as u16))
         {
             let cursor = superblock.members[number].cursor.min(rows);
             // The new epoch has no records yet.
@@ -52,7 +53,7 @@ impl InPlace {
         how: Rejoining,
         exec: &Executor<M>,
     ) -> Result<(), RejoinError> {
-        if exec.read_only {
+        if exec.reads_only() {
             return Err(RejoinError::ReadOnly);
         }
         if roster.coming().any(|(coming, _)| coming == member) {
@@ -74,20 +75,20 @@ impl InPlace {
     /// A group in which more members failed than parity tolerates, `returning` not counted.
     fn group_beyond<M: Memory>(&self, returning: Option<u16>, exec: &Executor<M>) -> Option<u32> {
         let returning = returning.map_or(0, |member| 1 << member);
-        (0..exec.geometry.groups).find(|&group| self.is_beyond(group, returning, exec))
+        (0..exec.geometry().groups).find(|&group| self.is_beyond(group, returning, exec))
     }
 
     /// Whether `group` cannot do without the members that failed, those of the mask `returning` not counted: they are more
     /// than parity tolerates, together with members that joined and still lack rows or may lack copies of metadata.
     pub(crate) fn is_beyond<M: Memory>(&self, group: u32, returning: u64, exec: &Executor<M>) -> bool {
-        if !exec.any_failed {
+        if !exec.is_any_failed() {
             return false;
         }
-        let is_failed = |member: &u32| exec.failed[*member as usize] && returning >> member & 1 == 0;
-        let failed = exec.geometry.group(group).filter(is_failed).count() as u32;
+        let is_failed = |member: &u32| exec.is_failed(*member as u16) && returning >> member & 1 == 0;
+        let failed = exec.geometry().group(group).filter(is_failed).count() as u32;
         let ring = self.journal.as_ref().map(|journal| &journal.ring);
         let joined = self.roster.as_ref().map_or(0, |roster| roster.lacking(group, ring, exec));
-        failed > 0 && failed + joined > exec.geometry.parity()
+        failed > 0 && failed + joined > exec.geometry().parity()
     }
 
     /// Whether a group cannot do without the members that failed: what is durable then stays as it is.
@@ -97,8 +98,8 @@ impl InPlace {
 
     /// Whether the row of `plan` is in such a group.
     pub(crate) fn is_in_beyond<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
-        let member = exec.geometry.member(exec.plans[plan].place, 0);
-        self.is_beyond(exec.geometry.group_of(member.into()), 0, exec)
+        let member = exec.geometry().member(exec.plan(plan).place, 0);
+        self.is_beyond(exec.geometry().group_of(member.into()), 0, exec)
     }
 
     /// The group that has lost too much for superblocks to be updated or for a member to be rebuilt: the superblocks would
@@ -111,14 +112,14 @@ impl InPlace {
         // What superblocks say already, another version may say again.
         let joins = roster.telling.map_or(0, |telling| telling.joins());
         let news = roster.members.unrecorded(exec.failed_members() & !returning & !joins);
-        let has_news = |group: u32| exec.geometry.group(group).any(|member| news >> member & 1 != 0);
-        let mut groups = 0..exec.geometry.groups;
+        let has_news = |group: u32| exec.geometry().group(group).any(|member| news >> member & 1 != 0);
+        let mut groups = 0..exec.geometry().groups;
         groups.find(|&group| has_news(group) && self.is_beyond(group, returning, exec))
     }
 
     /// Lets `member`, which was checked, join the array in place.
     pub(crate) fn rejoin_in_place<M: Memory>(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
-        exec.queues.reopen(member);
+        exec.reopen(member);
         let Some(roster) = &mut self.roster else { return };
         roster.members.take_device(member, how);
         roster.joining.push_back((member, how.is_returned()));
@@ -141,7 +142,7 @@ impl InPlace {
         let was_lacking = roster.members.end_rebuild(member).is_some_and(|its| its.part.lacks_anything(ring));
         roster.halt_rebuilds(exec);
         let update = roster.members.superblock.update;
-        let group = exec.geometry.group_of(member.into());
+        let group = exec.geometry().group_of(member.into());
         let is_beyond = self.is_beyond(group, 0, exec);
         let told = self.journal.as_ref().map_or(0, |journal| journal.missing)
             | self.intent.as_ref().map_or(0, |intent| intent.next_missing);
@@ -151,7 +152,7 @@ impl InPlace {
         if is_beyond {
             // Members that failed just before: what no metadata records did not happen without them.
             let told = told | roster.telling.map_or(0, |telling| telling.failed);
-            let failed = exec.geometry.group(group).filter(|&other| exec.failed[other as usize]);
+            let failed = exec.geometry().group(group).filter(|&other| exec.is_failed(other as u16));
             for other in failed.map(|other| other as usize) {
                 let is_active = roster.members.superblock.members[other].state == MemberState::Active;
                 if is_active && told >> other & 1 == 0 && roster.unchanged[other].is_none() {
@@ -179,7 +180,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        let Some(roster) = self.roster.as_mut().filter(|_| !exec.read_only) else { return false };
+        let Some(roster) = self.roster.as_mut().filter(|_| !exec.reads_only()) else { return false };
         if roster.work.is_under_way {
             return false;
         }
@@ -199,7 +200,7 @@ impl InPlace {
             // A member is back that may have a front copy alone.
             Stage::Front if telling.begun == 0 => {
                 let takes_part = |member: &u16| (failed & !telling.joins()) >> member & 1 == 0;
-                let mut members = (0..exec.members.count as u16).filter(takes_part);
+                let mut members = (0..exec.members().count as u16).filter(takes_part);
                 members.any(|member| roster.members.is_without_back(member))
             }
             Stage::Front | Stage::FlushFront => telling.gone != 0 && !exec.has_bug(Bug::TornFrontCounts),
@@ -265,7 +266,7 @@ impl InPlace {
         let span = superblock_pages(roster.members.superblock.page_bytes);
         let takes_part = |other: &u16| *other == member || (failed | gone) >> other & 1 == 0;
         let lacks = |other: &u16| roster.members.is_without_back(*other);
-        let all = (0..exec.members.count as u16).filter(takes_part);
+        let all = (0..exec.members().count as u16).filter(takes_part);
         let targets: Vec<u16> = match stage {
             Stage::Clear => vec![member],
             Stage::Mend => all.filter(lacks).collect(),
@@ -277,11 +278,11 @@ impl InPlace {
         if stage == Stage::Front && begun == 0 {
             roster.begin_update(member, news, failed, exec);
         }
-        let flushes = u32::from(exec.members.volatile_cache);
+        let flushes = u32::from(exec.members().volatile_cache);
         // Operations on each target, from its first page on.
         let (kind, count) = match stage {
             Stage::Clear if self.keeps_metadata(roster, member, exec) => (OperationKind::Write, 0),
-            Stage::Clear => (OperationKind::Write, exec.geometry.first_page - span),
+            Stage::Clear => (OperationKind::Write, exec.geometry().first_page - span),
             Stage::Mend | Stage::Front | Stage::Back => (OperationKind::Write, span),
             Stage::FlushData | Stage::FlushFront | Stage::FlushBack => (OperationKind::Flush, flushes),
             Stage::Replay => unreachable!("it has steps of its own"),
@@ -292,7 +293,7 @@ impl InPlace {
             Stage::Mend | Stage::Front | Stage::Back => roster.members.place_of(member, copy),
             Stage::Replay | Stage::FlushData | Stage::FlushFront | Stage::FlushBack => 0,
         };
-        let now = begun..(targets.len() as u32 * count).min(begun + exec.stride);
+        let now = begun..(targets.len() as u32 * count).min(begun + exec.operations_each());
         if now.is_empty() {
             return false;
         }
@@ -304,9 +305,9 @@ impl InPlace {
         for (nth, &(kind, member, _)) in now.zip(&operations) {
             let mut buffer = 0;
             if M::CARRIES_DATA && kind == OperationKind::Write {
-                buffer = exec.memory.take();
+                buffer = exec.memory_mut().take();
                 roster.work.owned.push(buffer);
-                let bytes = exec.memory.bytes_mut(buffer);
+                let bytes = exec.memory_mut().bytes_mut(buffer);
                 bytes.fill(0);
                 let place = (member, roster.members.back[member as usize], nth % span);
                 match stage {
@@ -322,7 +323,7 @@ impl InPlace {
             telling.begun += operations.len() as u32;
         }
         self.clear_own(roster.plan, WriteSuperblocks, exec);
-        exec.plans[roster.plan].gave_up = false;
+        exec.plan_mut(roster.plan).gave_up = false;
         self.push_own(roster.plan, operations.into_iter(), exec);
         true
     }
@@ -334,8 +335,8 @@ impl InPlace {
 
     /// A part of a stage is over.
     fn members_told<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        exec.plans[plan].is_under_way = false;
-        let gave_up = exec.plans[plan].gave_up;
+        exec.plan_mut(plan).is_under_way = false;
+        let gave_up = exec.plan(plan).gave_up;
         let replays = self.roster.as_ref().and_then(|roster| roster.telling);
         if let Some(Telling { member, .. }) = replays.filter(|telling| telling.stage == Stage::Replay) {
             self.replayed(member, exec);
@@ -345,7 +346,7 @@ impl InPlace {
         let now = roster.to_record(out, exec);
         roster.work.is_under_way = false;
         roster.work.pages.clear();
-        roster.work.owned.drain(..).for_each(|page| exec.memory.give(page));
+        roster.work.owned.drain(..).for_each(|page| exec.memory_mut().give(page));
         // An event from the time of the failure and an event since the member returned are distinct: nothing is written of the
         // latter yet.
         let Some(telling) = roster.telling.as_mut().filter(|telling| gave_up && telling.begun > 0) else {
@@ -396,7 +397,7 @@ impl InPlace {
     /// The superblocks record the event of a member.
     fn news_told<M: Memory>(&mut self, telling: Telling, exec: &mut Executor<M>) {
         let Telling { member, news, failed, .. } = telling;
-        let (rows, all_rows) = (exec.rows_of_group(), exec.geometry.rows());
+        let (rows, all_rows) = (exec.rows_of_group(), exec.geometry().rows());
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let believes = exec.has_bug(Bug::ReturnBelieved);
         let Some(roster) = &mut self.roster else { return };
@@ -418,10 +419,9 @@ impl InPlace {
                 let is_whole = roster.is_whole_on_return(member) || believes && is_returned;
                 let done = if is_whole { rows } else { 0 };
                 roster.begin_rebuild(member, (done, rows), is_returned, behind);
-                exec.failed[member as usize] = false;
-                exec.any_failed = exec.failed.contains(&true);
+                exec.take_in(member);
                 self.welcome(member, exec);
-                let group = exec.geometry.group_of(member.into());
+                let group = exec.geometry().group_of(member.into());
                 let is_beyond = self.is_beyond(group, 0, exec);
                 if let Some(roster) = self.roster.as_mut().filter(|_| !is_beyond) {
                     roster.forget_unchanged(group, exec);
@@ -448,7 +448,7 @@ impl InPlace {
     fn welcome<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
         if let Some(journal) = &mut self.journal {
             journal.wants_record = true;
-            let (group, position) = exec.geometry.position_of(member.into());
+            let (group, position) = exec.geometry().position_of(member.into());
             for page in 0..journal.table.pages() {
                 let (its, number) = journal.table.locate(page);
                 let mut places =
@@ -473,7 +473,7 @@ impl InPlace {
         let unmade = is_full.then_some(Halt::Unmade(members.unrecovered));
         // A member that returns counts as failed until superblocks record its return; then the rebuild continues.
         let comes_back = |group: u32| {
-            let is_its = |member: u16| exec.geometry.group_of(member.into()) == group;
+            let is_its = |member: u16| exec.geometry().group_of(member.into()) == group;
             roster.coming().any(|(member, is_returned)| is_returned && is_its(member))
         };
         let halted = members.halted_group(exec).filter(|&group| !comes_back(group));
@@ -516,7 +516,7 @@ impl Job<InPlace> for WriteSuperblocks {
         _array: &mut InPlace,
         exec: &mut Executor<M>,
     ) -> AfterErrors {
-        exec.plans[plan].gave_up = true;
+        exec.plan_mut(plan).gave_up = true;
         AfterErrors::NextStep
     }
 

@@ -48,7 +48,7 @@ impl InPlace {
     /// Whether `bytes` are a page of the bitmap, at the place of the `nth` copy.
     pub(crate) fn is_intent_page<M: Memory>(&self, nth: u64, bytes: &[u8], exec: &Executor<M>) -> bool {
         self.intent.as_ref().is_some_and(|intent| {
-            let group = exec.geometry.group_of(nth as u32);
+            let group = exec.geometry().group_of(nth as u32);
             IntentPage::parse(bytes).is_ok_and(|head| {
                 head.array == intent.array && (head.group, head.version) == (group, intent.version(group))
             })
@@ -68,7 +68,7 @@ impl InPlace {
         let (group, number) = journal.table.locate(page);
         let version = journal.table.version(page);
         let (position, at) = journal.layout.copy_at(number, copy, version);
-        let member = exec.geometry.member_at(group, position);
+        let member = exec.geometry().member_at(group, position);
         if self.is_filled(member) {
             return PieceLocation::Nowhere;
         }
@@ -76,17 +76,17 @@ impl InPlace {
     }
 
     pub(crate) fn intent_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
-        let Some(intent) = self.intent.as_ref().filter(|_| nth < u64::from(exec.members.count)) else {
+        let Some(intent) = self.intent.as_ref().filter(|_| nth < u64::from(exec.members().count)) else {
             return PieceLocation::Over;
         };
         let member = nth as u16;
-        if self.is_filled(member) || intent.has_news && (exec.has_lost_data(self) || exec.read_only) {
+        if self.is_filled(member) || intent.has_news && (exec.has_lost_data(self) || exec.reads_only()) {
             return PieceLocation::Nowhere;
         }
         if intent.work.is_under_way || intent.has_news {
             return PieceLocation::Busy;
         }
-        let version = intent.version(exec.geometry.group_of(member.into()));
+        let version = intent.version(exec.geometry().group_of(member.into()));
         let first = intent.layout.intent.first + intent.layout.intent_page(version);
         PieceLocation::At(PageRun { member, first, pages: 1, version })
     }
@@ -94,7 +94,7 @@ impl InPlace {
     pub(crate) fn record_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
         let Some(journal) = &self.journal else { return PieceLocation::Over };
         let number = exec.record_of(Piece { kind: Kind::Record, nth });
-        let member = (nth % u64::from(exec.members.count)) as u16;
+        let member = (nth % u64::from(exec.members().count)) as u16;
         let newest = journal.ring.next_number() - u64::from(journal.record.is_under_way);
         if number >= newest {
             return PieceLocation::Over;
@@ -123,7 +123,7 @@ impl InPlace {
     /// Whether `bytes` are record `number` of the journal, with all of its images.
     pub(crate) fn is_record<M: Memory>(&self, number: u64, bytes: &[u8], exec: &Executor<M>) -> bool {
         let Some(journal) = &self.journal else { return true };
-        let page_bytes = exec.members.page_bytes as usize;
+        let page_bytes = exec.members().page_bytes as usize;
         let (head, images) = bytes.split_at(journal.layout.header_pages() as usize * page_bytes);
         let Ok(record) = RedoRecord::parse(head) else { return false };
         let with_image = record.entries.iter().filter(|entry| entry.kind.has_image());

@@ -3,7 +3,6 @@
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::Step;
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
@@ -19,7 +18,7 @@ impl InPlace {
     ) {
         let job = job.into();
         self.jobs[plan].job = job;
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.purpose = job.facts().purpose;
         slot.is_under_way = true;
         slot.lost = 0;
@@ -33,13 +32,8 @@ impl InPlace {
         operations: impl Iterator<Item = (OperationKind, u16, u32)>,
         exec: &mut Executor<M>,
     ) {
-        let first = exec.plans[plan].steps.operations;
-        exec.plans[plan].steps.push(Step::Operations { first, count: 0 });
-        for (kind, member, page) in operations {
-            let at = exec.first_operation(plan) as usize + exec.plans[plan].steps.operations as usize;
-            exec.slots[at].operation =
-                Operation { page, member, kind, class: Class::Metadata, ..Operation::default() };
-            exec.plans[plan].steps.add_operation();
-        }
+        let class = Class::Metadata;
+        let of = |(kind, member, page)| Operation { page, member, kind, class, ..Operation::default() };
+        exec.push_step(plan, operations.map(of));
     }
 }

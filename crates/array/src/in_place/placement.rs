@@ -16,7 +16,7 @@ use crate::zones::Zones;
 impl<M: Memory> Placement<M> for InPlace {
     #[inline]
     fn arrived(&mut self, id: RequestId, exec: &mut Executor<M>) {
-        let slot = &mut exec.requests[id];
+        let slot = exec.request_mut(id);
         if let Some(cache) = self.cache.as_mut().filter(|_| slot.host.kind == RequestKind::Write) {
             slot.is_sequential = cache.is_sequential(slot.pages.0, slot.pages.1);
         }
@@ -29,7 +29,7 @@ impl<M: Memory> Placement<M> for InPlace {
     #[inline]
     fn ended(&mut self, id: RequestId, failed: bool, exec: &mut Executor<M>) {
         let Some(zones) = &mut self.zones else { return };
-        let RequestSlot { host, pages, epoch, moves, .. } = exec.requests[id];
+        let RequestSlot { host, pages, epoch, moves, .. } = *exec.request(id);
         if host.kind == RequestKind::Flush && !failed {
             zones.flushed(moves);
         }
@@ -57,15 +57,15 @@ impl<M: Memory> Placement<M> for InPlace {
 
     #[inline]
     fn latency_of(&self, id: RequestId, exec: &Executor<M>) -> Nanos {
-        let is_write = exec.requests[id].host.kind == RequestKind::Write;
+        let is_write = exec.request(id).host.kind == RequestKind::Write;
         let splits = is_write && self.cache.as_ref().is_some_and(Cache::splits);
-        self.memory_latency + if splits { exec.scheme.cache.striping.0 } else { 0 }
+        self.memory_latency + if splits { exec.scheme().cache.striping.0 } else { 0 }
     }
 
     /// Not where the journal is flushed with each record.
     #[inline]
     fn flushes_members(&self, exec: &Executor<M>) -> bool {
-        let has_to = exec.members.volatile_cache && self.journal.is_none() || self.intent.is_some();
+        let has_to = exec.members().volatile_cache && self.journal.is_none() || self.intent.is_some();
         has_to && !exec.has_bug(Bug::MembersNotFlushed)
     }
 
@@ -75,9 +75,9 @@ impl<M: Memory> Placement<M> for InPlace {
 
     fn targets(&self, page: u64, is_write: bool, member: u16, exec: &Executor<M>) -> bool {
         self.locate(page, exec).is_some_and(|(row, column)| {
-            let place = exec.geometry.place(row);
-            let parity = if is_write { exec.geometry.parity_columns() } else { 0 };
-            columns(parity | 1 << column).any(|column| exec.geometry.member(place, column) == member)
+            let place = exec.geometry().place(row);
+            let parity = if is_write { exec.geometry().parity_columns() } else { 0 };
+            columns(parity | 1 << column).any(|column| exec.geometry().member(place, column) == member)
         })
     }
 

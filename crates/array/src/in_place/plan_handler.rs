@@ -14,7 +14,7 @@ use crate::in_place::InPlace;
 
 impl<M: Memory> PlanHandler<M> for InPlace {
     fn concerns(&self, id: RequestId, plan: PlanId, mask: u64, exec: &Executor<M>) -> bool {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         columns(mask).any(|column| exec.means(id, self.array_page(row, column, exec)))
     }
 
@@ -44,7 +44,7 @@ impl<M: Memory> PlanHandler<M> for InPlace {
 
     #[inline]
     fn marked(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        if exec.plans[plan].ends_in_memory {
+        if exec.plan(plan).ends_in_memory {
             self.absorb(plan, exec);
         }
     }
@@ -61,7 +61,7 @@ impl<M: Memory> PlanHandler<M> for InPlace {
 
     #[inline]
     fn verified(&mut self, id: u32, outcome: Outcome, exec: &mut Executor<M>) -> Outcome {
-        if exec.slots[id as usize].operation.kind == OperationKind::Read {
+        if exec.operation(id).kind == OperationKind::Read {
             self.verified_in_place(id, outcome, exec)
         } else {
             outcome
@@ -78,8 +78,8 @@ impl<M: Memory> PlanHandler<M> for InPlace {
     }
 
     fn step_failed(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
-        if exec.plans[plan].defers {
-            if exec.plans[plan].lock == RowLock::SharedWrite {
+        if exec.plan(plan).defers {
+            if exec.plan(plan).lock == RowLock::SharedWrite {
                 self.write_rest_alone(plan, exec);
             } else {
                 self.cover_at_once(plan, exec);
@@ -118,12 +118,12 @@ impl<M: Memory> PlanHandler<M> for InPlace {
     }
 
     fn lost_of(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        self.lost_columns(plan, exec) & !exec.plans[plan].lost
+        self.lost_columns(plan, exec) & !exec.plan(plan).lost
     }
 
     /// Parity was written, and is neither deferred nor in a log nor in the write cache.
     fn is_decodable(&self, plan: PlanId, exec: &Executor<M>) -> bool {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         (self.window.dirty(row) == 0 || exec.has_bug(Bug::LateRowRedirected))
             && self.deltas(row) == 0
             && self.covered_in_cache(row) == 0

@@ -23,23 +23,23 @@ impl InPlace {
     ) -> Result<Built, TooManyLost> {
         self.note_cached(plan, exec);
         self.fail_lost_cached(plan, exec);
-        if exec.plans[plan].doubts && exec.plans[plan].lock == RowLock::None {
+        if exec.plan(plan).doubts && exec.plan(plan).lock == RowLock::None {
             // A page that has a wrong checksum while no update has the row lock is bad.
             return Ok(Built::Needs(RowLock::Shared));
         }
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let (row, place, wanted, lock) = (slot.row, slot.place, slot.wanted, slot.lock);
         // Cached columns that parity covers need not be read to decode the rest of the row.
-        let held = self.covered_in_cache(exec.plans[plan].row);
+        let held = self.covered_in_cache(exec.plan(plan).row);
         let unreadable = self.lost_columns(plan, exec);
         let mut lost = unreadable & !held;
         if exec.has_bug(Bug::StaleMemberRead) {
             lost &= slot.lost;
         }
         // For columns with deferred parity, memory has the content that hosts want, as long as the row is locked.
-        let late = self.window.dirty(exec.plans[plan].row);
-        if lost.count_ones() > exec.geometry.parity() && wanted & lost & !late != 0 {
-            let slot = &mut exec.plans[plan];
+        let late = self.window.dirty(exec.plan(plan).row);
+        if lost.count_ones() > exec.geometry().parity() && wanted & lost & !late != 0 {
+            let slot = exec.plan_mut(plan);
             if slot.lost == 0 || slot.looked_again {
                 slot.missing = lost;
                 return Err(TooManyLost);
@@ -57,22 +57,22 @@ impl InPlace {
         if lost == 0 {
             lost = exec.redirect(plan, self, driver);
         }
-        exec.plans[plan].missing = lost;
+        exec.plan_mut(plan).missing = lost;
         if wanted & lost == 0 {
             // Recorded cached content replaces columns that members cannot read.
             let rest = wanted & !(unreadable & held);
             let class = self.class_of(plan, Class::HostRead, exec);
             exec.push_operations(plan, rest, OperationKind::Read, |_| class, place);
-            exec.plans[plan].steps.acknowledge_here();
+            exec.plan_mut(plan).steps.acknowledge_here();
             if lost == 0 && rest == wanted {
                 exec.arm_hedge(plan, self);
             }
             return Ok(Built::Ready);
         }
         // Content that a working member could not read is written back once it is decoded.
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let unreadable = slot.lost & !exec.columns_on_failed(plan);
-        let repair = if exec.read_only { 0 } else { unreadable };
+        let repair = if exec.reads_only() { 0 } else { unreadable };
         let needed = if repair != 0 { RowLock::Exclusive } else { RowLock::Shared };
         let held = slot.lock == needed || slot.lock == RowLock::Exclusive;
         let skips = slot.path.avoided() != 0 && exec.has_bug(Bug::RedirectNotHeld);
@@ -82,24 +82,24 @@ impl InPlace {
         if wanted & lost & !late == 0 {
             let rest = wanted & !late;
             exec.push_operations(plan, rest, OperationKind::Read, |_| Class::HostRead, place);
-            exec.plans[plan].steps.push(Step::Compute { pages: 0 });
+            exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
         } else {
             let sources = exec.sources(lost);
             // Decoding uses the versions that parity covers, which memory has where members do not keep them.
             let rest = sources & !self.covered_in_memory(row);
             let rest = rest & !(self.take_covered(plan, exec) | self.take_parity(plan, exec));
             let rest = rest & !(self.blank.columns(row) & !wanted);
-            exec.plans[plan].pinned = late;
+            exec.plan_mut(plan).pinned = late;
             let hosts = self.class_of(plan, Class::HostRead, exec);
             let class = move |column: u32| if wanted >> column & 1 != 0 { hosts } else { Class::Decode };
             exec.push_operations(plan, rest, OperationKind::Read, class, place);
-            exec.plans[plan].pinned = 0;
-            let parity = sources & exec.geometry.parity_columns();
+            exec.plan_mut(plan).pinned = 0;
+            let parity = sources & exec.geometry().parity_columns();
             let folded = self.push_delta_reads(plan, parity, Class::Decode, exec);
             let pages = exec.decoded_pages(lost) + folded;
-            exec.plans[plan].steps.push(Step::Compute { pages });
+            exec.plan_mut(plan).steps.push(Step::Compute { pages });
         }
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
         if repair != 0 {
             exec.push_operations(plan, repair & wanted, OperationKind::Write, |_| Class::Repair, place);
             if let Some(roster) = &mut self.roster {

@@ -36,7 +36,7 @@ impl InPlace {
             return true;
         }
         // Metadata comes first.
-        if exec.metadata.is_under_way() {
+        if exec.metadata_scrubbed().1 {
             exec.scrub_metadata(self, driver)
         } else {
             self.scrub_row(exec, driver)
@@ -45,7 +45,7 @@ impl InPlace {
 
     /// Rebuilds the chunk of the next row on the member that is being rebuilt.
     fn rebuild_row<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
-        let has_plan = exec.has_free_plan() && exec.is_allowed() && !exec.read_only;
+        let has_plan = exec.has_free_plan() && exec.is_allowed() && !exec.reads_only();
         let Some(roster) = &mut self.roster else { return false };
         let members = &roster.members;
         let due = members.rebuilds.iter().filter(|rebuild| rebuild.part.is_due());
@@ -71,10 +71,10 @@ impl InPlace {
         }
         let (member, page, turn) = (rebuild.member, rebuild.part.rows.begin(), rebuild.part.turn);
         roster.rebuilding += 1;
-        exec.spend(exec.geometry.columns);
-        let (group, _) = exec.geometry.position_of(member.into());
-        let plan = self.take_plan(exec.geometry.row_of(group, page as u32), RebuildRow { turn }, exec);
-        exec.plans[plan].wanted = exec.columns_on(plan, member);
+        exec.spend(exec.geometry().columns);
+        let (group, _) = exec.geometry().position_of(member.into());
+        let plan = self.take_plan(exec.geometry().row_of(group, page as u32), RebuildRow { turn }, exec);
+        exec.plan_mut(plan).wanted = exec.columns_on(plan, member);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -107,18 +107,18 @@ impl InPlace {
 
     /// The number of rows of a complete scrub.
     pub(crate) fn scrub_length<M: Memory>(&self, exec: &Executor<M>) -> u64 {
-        exec.geometry.rows()
+        exec.geometry().rows()
     }
 
     /// Reads the next row, and repairs it.
     fn scrub_row<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
         let has_plan = exec.has_free_plan() && exec.is_allowed();
-        let rows = exec.geometry.rows();
+        let rows = exec.geometry().rows();
         let Some(roster) = &mut self.roster else { return false };
         let Some(scrub) = &mut roster.members.scrub.walk else { return false };
         if scrub.is_over() {
             if roster.end_scrub(rows) {
-                exec.metadata.doubted = 0;
+                exec.trust(u64::MAX);
             }
             roster.has_repaired &= !exec.has_bug(Bug::RepairsNotFlushed);
             return true;
@@ -131,7 +131,7 @@ impl InPlace {
             return false;
         }
         let row = reread.unwrap_or_else(|| scrub.begin());
-        exec.spend(exec.geometry.columns);
+        exec.spend(exec.geometry().columns);
         let plan = self.take_plan(row, ScrubRow { is_again: reread.is_some() }, exec);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
@@ -143,13 +143,13 @@ impl InPlace {
         let Some(roster) = self.roster.as_ref().filter(|roster| !roster.members.rebuilds.is_empty()) else {
             return 0;
         };
-        let page = exec.plans[plan].place.page - exec.geometry.first_page;
+        let page = exec.plan(plan).place.page - exec.geometry().first_page;
         roster.stale_at(page).fold(0, |mask, member| mask | exec.columns_on(plan, member))
     }
 
     /// Whether the content of `member` at `page` must not be read.
     pub(crate) fn is_stale_in_place<M: Memory>(&self, member: u16, page: u32, exec: &Executor<M>) -> bool {
-        let page = page - exec.geometry.first_page;
+        let page = page - exec.geometry().first_page;
         self.roster.as_ref().is_some_and(|roster| roster.stale_at(page).any(|its| its == member))
     }
 
@@ -160,17 +160,19 @@ impl InPlace {
         exec: &mut Executor<M>,
     ) -> Result<u64, TooManyLost> {
         let mut lost = self.lost_columns(plan, exec);
-        let Plan { purpose, wanted, lost: bad, .. } = exec.plans[plan];
-        if lost.count_ones() > exec.geometry.parity() && purpose == Purpose::Rebuild && self.journal.is_some()
+        let Plan { purpose, wanted, lost: bad, .. } = *exec.plan(plan);
+        if lost.count_ones() > exec.geometry().parity()
+            && purpose == Purpose::Rebuild
+            && self.journal.is_some()
         {
             // Other members that are being rebuilt may have the content; checksums show it.
             lost &= bad | wanted | exec.columns_on_failed(plan) | !self.stale_columns(plan, exec);
         }
-        if lost.count_ones() <= exec.geometry.parity() {
-            exec.plans[plan].missing = lost;
+        if lost.count_ones() <= exec.geometry().parity() {
+            exec.plan_mut(plan).missing = lost;
             return Ok(lost);
         }
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         if slot.lost == 0 || slot.looked_again {
             return Err(TooManyLost);
         }
@@ -185,26 +187,26 @@ impl InPlace {
         plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let Plan { place, wanted, lost, .. } = exec.plans[plan];
-        let member = exec.geometry.member(place, wanted.trailing_zeros());
+        let Plan { place, wanted, lost, .. } = *exec.plan(plan);
+        let member = exec.geometry().member(place, wanted.trailing_zeros());
         let rebuilds = self.roster.iter().flat_map(|roster| &roster.members.rebuilds);
         let rebuild = rebuilds.into_iter().find(|its| its.member == member).map(|its| &its.part);
         let is_returned = rebuild.is_some_and(|its| its.is_returned);
         // The checksums of its parity were not tracked while the member was absent.
-        let is_known = wanted & exec.geometry.parity_columns() == 0;
-        let is_beyond = self.lost_columns(plan, exec).count_ones() > exec.geometry.parity();
+        let is_known = wanted & exec.geometry().parity_columns() == 0;
+        let is_beyond = self.lost_columns(plan, exec).count_ones() > exec.geometry().parity();
         let is_verified = self.journal.is_some() && (is_returned && is_known || is_beyond);
         if is_verified && lost & wanted == 0 {
             exec.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
-            exec.plans[plan].steps.acknowledge_here();
+            exec.plan_mut(plan).steps.acknowledge_here();
             return Ok(());
         }
         let lost = self.tolerable_losses(plan, exec)?;
         let sources = exec.sources(lost);
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
-        exec.plans[plan].steps.push(Step::Compute { pages: sources.count_ones() as u16 });
+        exec.plan_mut(plan).steps.push(Step::Compute { pages: sources.count_ones() as u16 });
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::Repair, place);
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
         Ok(())
     }
 
@@ -216,34 +218,34 @@ impl InPlace {
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
         let lost = self.tolerable_losses(plan, exec)?;
-        let bad = exec.plans[plan].lost & !exec.columns_on_failed(plan);
-        let place = exec.plans[plan].place;
-        exec.plans[plan].wanted = bad;
-        let sources = if bad == 0 { exec.geometry.all_columns() & !lost } else { exec.sources(lost) };
+        let bad = exec.plan(plan).lost & !exec.columns_on_failed(plan);
+        let place = exec.plan(plan).place;
+        exec.plan_mut(plan).wanted = bad;
+        let sources = if bad == 0 { exec.geometry().all_columns() & !lost } else { exec.sources(lost) };
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
-        exec.plans[plan].steps.push(Step::Compute { pages: sources.count_ones() as u16 });
-        let writes = M::CARRIES_DATA && !exec.read_only;
+        exec.plan_mut(plan).steps.push(Step::Compute { pages: sources.count_ones() as u16 });
+        let writes = M::CARRIES_DATA && !exec.reads_only();
         if bad != 0 && writes {
             exec.push_operations(plan, bad, OperationKind::Write, |_| Class::Repair, place);
         } else if bad == 0 && writes && lost == 0 {
             if self.writes_ahead() {
-                exec.plans[plan].steps.push(Step::Journal);
+                exec.plan_mut(plan).steps.push(Step::Journal);
             }
-            let parity = exec.geometry.parity_columns();
+            let parity = exec.geometry().parity_columns();
             exec.push_operations(plan, parity, OperationKind::Write, |_| Class::Parity, place);
         }
         if let Some(roster) = self.roster.as_mut().filter(|_| bad == 0) {
             roster.members.scrub.counts.pages += u64::from(sources.count_ones());
         }
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
         Ok(())
     }
 
     /// Decodes the column to write.
     fn combine_rebuilt_row<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.decode(plan, exec);
-        let wanted = exec.plans[plan].wanted;
-        if wanted & exec.geometry.parity_columns() == 0 {
+        let wanted = exec.plan(plan).wanted;
+        if wanted & exec.geometry().parity_columns() == 0 {
             self.verify_decoded(plan, exec);
         } else {
             self.note_parity(plan, wanted, exec);
@@ -253,58 +255,59 @@ impl InPlace {
     /// Decodes the columns to write; without any, compares parity with the parity of the data.
     fn combine_scrubbed_row<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.decode(plan, exec);
-        let Plan { missing, wanted, .. } = exec.plans[plan];
+        let Plan { missing, wanted, .. } = *exec.plan(plan);
         if !self.verify_decoded(plan, exec) || wanted != 0 {
             return;
         }
         let mut wrong = 0;
         if missing == 0 {
             exec.encode_parity_pages(plan);
-            let bytes = |page: Option<u32>| page.map(|page| exec.memory.bytes(page));
+            let bytes = |page: Option<u32>| page.map(|page| exec.memory().bytes(page));
             let is_wrong = |&column: &u32| {
                 bytes(exec.content_of_new(plan, column)) != bytes(exec.content_of_old(plan, column))
             };
-            let parity = columns(exec.geometry.parity_columns());
+            let parity = columns(exec.geometry().parity_columns());
             wrong = parity.filter(is_wrong).fold(0, |mask, column| mask | 1 << column);
         }
-        let slot = &mut exec.plans[plan];
+        let reads_only = exec.reads_only();
+        let slot = exec.plan_mut(plan);
         slot.dirty = wrong;
-        if wrong == 0 || exec.read_only {
+        if wrong == 0 || reads_only {
             slot.steps.end_here();
         }
     }
 
     /// Records the checksums of parity that was recomputed for a member. They were unknown while the member was missing.
     fn note_parity<M: Memory>(&mut self, plan: PlanId, parity: u64, exec: &mut Executor<M>) {
-        let place = exec.plans[plan].place;
+        let place = exec.plan(plan).place;
         for column in columns(parity) {
-            let checksum = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory.bytes(page)));
-            let (group, position) = exec.geometry.position_of(exec.geometry.member(place, column).into());
+            let checksum = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory().bytes(page)));
+            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column).into());
             if let (Some(journal), Some(checksum)) = (&mut self.journal, checksum) {
-                journal.table.set(group, place.page - exec.geometry.first_page, position, checksum);
+                journal.table.set(group, place.page - exec.geometry().first_page, position, checksum);
             }
         }
     }
 
     /// Number of host chunks that cannot be read in the plan's row, which cannot be decoded.
     fn lost_chunks_of_row<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let row = exec.plans[plan].row;
-        let lost = self.lost_columns(plan, exec) & exec.geometry.data_columns();
+        let row = exec.plan(plan).row;
+        let lost = self.lost_columns(plan, exec) & exec.geometry().data_columns();
         columns(lost).filter(|&column| self.host_page(row, column, exec).is_some()).count() as u64
     }
 
     /// Columns of the plan's row that were found bad.
     fn bad_columns<M: Memory>(plan: PlanId, exec: &Executor<M>) -> u64 {
-        let Plan { lost, dirty, .. } = exec.plans[plan];
+        let Plan { lost, dirty, .. } = *exec.plan(plan);
         (lost & !exec.columns_on_failed(plan)) | dirty
     }
 
     /// Completes a row of a scrub.
     fn row_scrubbed<M: Memory>(&mut self, plan: PlanId, is_again: bool, exec: &mut Executor<M>) {
-        let Plan { row, gave_up, dirty, .. } = exec.plans[plan];
+        let Plan { row, gave_up, dirty, .. } = *exec.plan(plan);
         let bad = Self::bad_columns(plan, exec);
         let has_checksums = self.journal.is_some();
-        let repairs = !exec.read_only && !gave_up;
+        let repairs = !exec.reads_only() && !gave_up;
         let lost_chunks = if gave_up { self.lost_chunks_of_row(plan, exec) } else { 0 };
         let Some(roster) = &mut self.roster else { return };
         let scrub = &mut roster.members.scrub;
@@ -321,7 +324,7 @@ impl InPlace {
 
     /// Completes a row of the rebuild of this turn.
     fn row_rebuilt<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &mut Executor<M>) {
-        let Plan { place, gave_up, wanted, .. } = exec.plans[plan];
+        let Plan { place, gave_up, wanted, .. } = *exec.plan(plan);
         let bad = Self::bad_columns(plan, exec);
         let has_checksums = self.journal.is_some();
         let believes = exec.has_bug(Bug::LeftOutForgotten);
@@ -329,14 +332,14 @@ impl InPlace {
         let Some(roster) = &mut self.roster else { return };
         roster.rebuilding -= 1;
         // The member may have failed since, or the rebuild was halted.
-        let member = exec.geometry.member(place, wanted.trailing_zeros());
+        let member = exec.geometry().member(place, wanted.trailing_zeros());
         let Some(rebuild) = roster.members.rebuild_of(member).filter(|its| its.part.turn == turn) else {
             return;
         };
         rebuild.met_damage |= bad & !wanted != 0;
         // Without checksums, the rebuild does not end before it has all rows.
         rebuild.leaves_out |= gave_up && has_checksums && !believes;
-        let row = u64::from(place.page - exec.geometry.first_page);
+        let row = u64::from(place.page - exec.geometry().first_page);
         if gave_up && !has_checksums {
             rebuild.part.give_up(row)
         } else {
@@ -370,7 +373,7 @@ impl Job<InPlace> for RebuildRow {
         _array: &mut InPlace,
         exec: &mut Executor<M>,
     ) -> AfterErrors {
-        exec.plans[plan].gave_up = true;
+        exec.plan_mut(plan).gave_up = true;
         AfterErrors::NextStep
     }
 

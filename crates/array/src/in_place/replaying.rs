@@ -48,7 +48,7 @@ impl InPlace {
                     header.map(|page| (OperationKind::Read, replay.keeper, page)).collect()
                 }
                 Some(changes) if replay.contents.is_empty() => {
-                    let next = changes[replay.done..].iter().take(exec.stride as usize);
+                    let next = changes[replay.done..].iter().take(exec.operations_each() as usize);
                     let image = |change: &Change| change.image.unwrap_or_default();
                     next.map(|change| {
                         (OperationKind::Read, replay.keeper, at + layout.header_pages() + image(change))
@@ -62,16 +62,16 @@ impl InPlace {
                 }
             };
             for nth in 0..operations.len() {
-                let buffer = exec.memory.take();
+                let buffer = exec.memory_mut().take();
                 if let Some(content) = replay.contents.get(nth) {
-                    exec.memory.bytes_mut(buffer).copy_from_slice(content);
+                    exec.memory_mut().bytes_mut(buffer).copy_from_slice(content);
                 }
                 roster.work.owned.push(buffer);
                 roster.work.pages.push(buffer);
             }
             roster.work.is_under_way = true;
             self.clear_own(roster.plan, WriteSuperblocks, exec);
-            exec.plans[roster.plan].gave_up = false;
+            exec.plan_mut(roster.plan).gave_up = false;
             self.push_own(roster.plan, operations.into_iter(), exec);
             return true;
         }
@@ -84,7 +84,7 @@ impl InPlace {
     pub(crate) fn replayed<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
         let (Some(roster), Some(journal)) = (&mut self.roster, &self.journal) else { return };
         let Some(replay) = &mut roster.replay else { return };
-        let pages = roster.work.pages.iter().map(|&page| exec.memory.bytes(page));
+        let pages = roster.work.pages.iter().map(|&page| exec.memory().bytes(page));
         let Some(changes) = &replay.changes else {
             let header: Vec<u8> = pages.flatten().copied().collect();
             let is_it = |record: &RedoRecord| {

@@ -54,15 +54,15 @@ impl InPlace {
     pub(crate) fn interrupted<M: Memory>(&mut self, exec: &mut Executor<M>) -> Resync {
         // Work that was to be redone after the previous loss of power, and has not begun.
         let mut redo = self.resync.take().map_or_else(Vec::new, |resync| resync.redo);
-        for plan in exec.plans.ids() {
-            let slot = exec.plans[plan];
+        for plan in exec.plans().ids() {
+            let slot = *exec.plan(plan);
             let is_meant = slot.purpose == Purpose::Trim
                 || slot.purpose == Purpose::Write && self.jobs[plan].carried != 0;
             let is_again = slot.purpose == Purpose::Redo;
             if !slot.is_under_way || slot.lock != RowLock::Exclusive || !(is_meant || is_again) {
                 continue;
             }
-            if slot.gave_up && exec.geometry.parity() > 0 {
+            if slot.gave_up && exec.geometry().parity() > 0 {
                 self.window.set_stale(slot.row, true);
             }
             let (written, trimmed) = exec.changed_by(plan);
@@ -80,15 +80,15 @@ impl InPlace {
 
     /// Frees all page buffers except those of the cache, if it `is_kept`.
     pub(crate) fn erase_memory<M: Memory>(&mut self, is_kept: bool, exec: &mut Executor<M>) -> Option<Cache> {
-        exec.plans.ids().for_each(|plan| self.keep_cached(plan, exec));
-        exec.plans.ids().for_each(|plan| exec.return_buffers(plan));
+        exec.plans().ids().for_each(|plan| self.keep_cached(plan, exec));
+        exec.plans().ids().for_each(|plan| exec.return_buffers(plan));
         let cache = self.cache.take()?;
         let forgets = is_kept && exec.has_bug(Bug::PersistentCacheLost);
         if (is_kept || exec.has_bug(Bug::VolatileCacheKept)) && !forgets {
             return Some(cache);
         }
         for chunk in cache.store.iter().filter(|_| M::CARRIES_DATA) {
-            exec.memory.give(chunk.page);
+            exec.memory_mut().give(chunk.page);
         }
         None
     }
@@ -114,12 +114,12 @@ impl InPlace {
             return true;
         }
         let mut row = resync.next;
-        while row < exec.geometry.rows() && !self.may_be_unclean(row, exec) {
+        while row < exec.geometry().rows() && !self.may_be_unclean(row, exec) {
             row += 1;
         }
         let Some(resync) = &mut self.resync else { return false };
         resync.next = row;
-        if row == exec.geometry.rows() {
+        if row == exec.geometry().rows() {
             let is_over = resync.under_way == 0;
             if is_over {
                 self.resync = None;
@@ -135,7 +135,7 @@ impl InPlace {
 
     fn redo<M: Memory, D: Driver<M>>(&mut self, redo: &Redo, exec: &mut Executor<M>, driver: &mut D) {
         let plan = self.take_plan(redo.row, RedoUpdate, exec);
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         (slot.wanted, slot.dirty) = (redo.written, redo.trimmed);
         redo.pages.iter().for_each(|&(column, page)| exec.adopt_buffer(plan, column, page));
         exec.acquire(plan, RowLock::Exclusive, self, driver);
@@ -144,12 +144,12 @@ impl InPlace {
     /// Builds the steps of a plan that repeats an interrupted update.
     fn build_redo<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let failed = exec.columns_on_failed(plan);
-        let Plan { wanted, dirty, place, .. } = exec.plans[plan];
-        let data = exec.geometry.data;
+        let Plan { wanted, dirty, place, .. } = *exec.plan(plan);
+        let data = exec.geometry().data;
         let class = move |column| if column < data { Class::HostWrite } else { Class::Parity };
         exec.push_operations(plan, wanted & !failed, OperationKind::Write, class, place);
         exec.push_operations(plan, dirty & !failed, OperationKind::Trim, |_| Class::Metadata, place);
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// Builds the steps of resyncing a row: read all data, decode unreadable data, and write the parity columns that decoding
@@ -157,28 +157,29 @@ impl InPlace {
     fn build_resync<M: Memory>(&mut self, plan: PlanId, unread: u64, exec: &mut Executor<M>) {
         // Parity may be wrong: before the plan trusts it, columns that returned an error are read a second time.
         let believes = exec.has_bug(Bug::ResyncBelievesParity);
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         if slot.lost & !unread != 0 && !believes {
             self.jobs[plan].job = ResyncRow { unread: unread | slot.lost }.into();
             slot.lost = 0;
         }
-        let held = self.take_covered(plan, exec) | self.blank.columns(exec.plans[plan].row);
+        let held = self.take_covered(plan, exec) | self.blank.columns(exec.plan(plan).row);
         let lost = self.lost_columns(plan, exec) & !held;
         let failed = exec.columns_on_failed(plan);
-        let slot = &mut exec.plans[plan];
+        let is_beyond = lost.count_ones() > exec.geometry().parity();
+        let slot = exec.plan_mut(plan);
         slot.missing = lost;
         let row = slot.row;
-        if lost.count_ones() > exec.geometry.parity() {
+        if is_beyond {
             slot.gave_up = true;
             slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
             return self.window.set_stale(row, true);
         }
-        let (data, parity) = (exec.geometry.data_columns(), exec.geometry.parity_columns());
+        let (data, parity) = (exec.geometry().data_columns(), exec.geometry().parity_columns());
         let sources = exec.sources(lost);
         let repaired = lost & data & !failed;
         let in_memory = self.take_parity(plan, exec);
         let targets = parity & !sources & !(failed & !in_memory);
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         if targets | repaired == 0 {
             slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
             return;
@@ -193,9 +194,9 @@ impl InPlace {
             |_| Class::PreRead,
             place,
         );
-        let encoded = targets.count_ones() * (exec.geometry.data - 1);
+        let encoded = targets.count_ones() * (exec.geometry().data - 1);
         let pages = exec.decoded_pages(lost) + encoded as u16;
-        exec.plans[plan].steps.push(Step::Compute { pages });
+        exec.plan_mut(plan).steps.push(Step::Compute { pages });
         if repaired != 0 {
             exec.push_operations(plan, repaired, OperationKind::Write, |_| Class::Repair, place);
         }
@@ -203,17 +204,17 @@ impl InPlace {
         if targets & !in_memory != 0 {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
         }
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// The end of a row's resync.
     fn row_resynced<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { missing, .. } = exec.plans[plan];
+        let Plan { missing, .. } = *exec.plan(plan);
         let PlanState { keeps_parity, .. } = self.jobs[plan];
         if self.row_redone(plan, exec) {
             self.forget_cached_parity(plan, exec);
             if keeps_parity {
-                let made = exec.geometry.parity_columns() & !exec.sources(missing);
+                let made = exec.geometry().parity_columns() & !exec.sources(missing);
                 self.store_parity(plan, made, exec);
             }
         }
@@ -221,7 +222,7 @@ impl InPlace {
 
     /// The end of work on a row after a loss of power. Returns whether it was done.
     fn row_redone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
-        let Plan { row, gave_up, .. } = exec.plans[plan];
+        let Plan { row, gave_up, .. } = *exec.plan(plan);
         if gave_up {
             self.window.set_stale(row, true);
             // It may cover data that never reached its member.
@@ -236,12 +237,12 @@ impl InPlace {
     /// Drops cached parity of the row: recomputed parity is on its members, and the cached version is older. Parity that was
     /// not recomputed because its member is gone is invalid too: the data that it covers may never have reached its members.
     fn forget_cached_parity<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, missing, .. } = exec.plans[plan];
-        let made = exec.geometry.parity_columns() & !exec.sources(missing);
+        let Plan { row, missing, .. } = *exec.plan(plan);
+        let made = exec.geometry().parity_columns() & !exec.sources(missing);
         for column in columns(made) {
             let page = self.cache.as_mut().and_then(|cache| cache.drop_chunk(row, column));
             if let Some(page) = page.filter(|_| M::CARRIES_DATA) {
-                exec.memory.give(page);
+                exec.memory_mut().give(page);
             }
         }
     }

@@ -32,7 +32,7 @@ impl InPlace {
     /// The lock with which a plan that writes data, or updates deferred parity, takes its row.
     #[inline]
     pub(crate) fn update_lock<M: Memory>(&self, purpose: Purpose, exec: &Executor<M>) -> RowLock {
-        if self.window.order.is_none() || exec.any_failed || exec.is_walking(self) {
+        if self.window.order.is_none() || exec.is_any_failed() || exec.is_walking(self) {
             return RowLock::Exclusive;
         }
         if purpose == Purpose::Parity && !exec.has_bug(Bug::ParityOutOfTurn) {
@@ -45,9 +45,9 @@ impl InPlace {
     /// Whether `plan` shares its row and may do so no longer.
     #[inline]
     pub(crate) fn needs_row_alone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
-        match exec.plans[plan].lock {
+        match exec.plan(plan).lock {
             RowLock::SharedParity => self.lost_columns(plan, exec) != 0,
-            RowLock::SharedWrite if exec.plans[plan].purpose == Purpose::Write => {
+            RowLock::SharedWrite if exec.plan(plan).purpose == Purpose::Write => {
                 let lost = self.lost_columns(plan, exec);
                 !self.may_defer(plan, lost, exec) || self.lacks_content(plan, exec)
             }
@@ -58,7 +58,7 @@ impl InPlace {
     /// Whether `plan` must read what completes a page. If that failed, it would have to decode, and later writes of the page
     /// would overtake it.
     fn lacks_content<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
-        let Plan { row, .. } = exec.plans[plan];
+        let Plan { row, .. } = *exec.plan(plan);
         let PlanState { partial, .. } = self.jobs[plan];
         let known = self.window.entry(row).map_or(0, |entry| self.in_memory(entry, exec));
         partial & !known != 0
@@ -73,14 +73,13 @@ impl InPlace {
 
     /// Columns that the update of parity in progress beside writes is to cover.
     fn taken_by_update<M: Memory>(&self, entry: u32, exec: &Executor<M>) -> u64 {
-        self.window.update(entry).map_or(0, |update| exec.plans[update].dirty)
+        self.window.update(entry).map_or(0, |update| exec.plan(update).dirty)
     }
 
     /// Those of columns `mask` that the hosts of `plan` cover only in part.
     fn covered_in_part<M: Memory>(&self, plan: PlanId, mask: u64, exec: &Executor<M>) -> u64 {
-        let covers = &exec.covers[exec.cover_of(plan, 0)..];
         columns(mask)
-            .filter(|&column| covers[column as usize] != exec.whole_page)
+            .filter(|&column| exec.cover(plan, column) != exec.whole_page())
             .fold(0, |partial, column| partial | 1 << column)
     }
 
@@ -95,7 +94,7 @@ impl InPlace {
 
     /// Columns that `plan` writes and whose covered content nothing keeps yet: the members are to keep it.
     pub(crate) fn unkept<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let Plan { row, wanted, .. } = exec.plans[plan];
+        let Plan { row, wanted, .. } = *exec.plan(plan);
         let Some(entry) = self.window.entry(row) else { return wanted };
         let dropped = exec.has_bug(Bug::CoveredContentDropped);
         let covered = if dropped { 0 } else { self.taken_by_update(entry, exec) };
@@ -104,7 +103,7 @@ impl InPlace {
 
     /// Builds the step of a write that shares its row: all its writes. What completes its pages is in memory.
     pub(crate) fn build_sharing<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, .. } = *exec.plan(plan);
         let PlanState { partial, .. } = self.jobs[plan];
         let entry = self.window.add(row, 0);
         let in_line = self.window.order.as_ref().map_or(0, |order| order.columns(entry));
@@ -113,16 +112,16 @@ impl InPlace {
         }
         let pinned = self.unkept(plan, exec);
         self.keep_covered(entry, wanted & !pinned, exec);
-        columns(pinned).for_each(|column| self.window.pin(exec.geometry.member(place, column)));
+        columns(pinned).for_each(|column| self.window.pin(exec.geometry().member(place, column)));
         self.window.keep(entry, pinned, false);
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.pinned = pinned;
         slot.defers = true;
         slot.decision = Decision::forced(Routine::Plain, Reason::Late);
         let job = &mut self.jobs[plan];
         (job.partial, job.written) = (0, 0);
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
 
         if let Some(order) = &mut self.window.order {
             for column in columns(wanted) {
@@ -147,13 +146,13 @@ impl InPlace {
     /// Columns `mask` are written again while an update of parity is to cover what they hold: memory keeps that content.
     fn keep_covered<M: Memory>(&mut self, entry: u32, mask: u64, exec: &mut Executor<M>) {
         let Some(update) = self.window.update(entry) else { return };
-        let mask = mask & exec.plans[update].dirty & !self.window.kept(entry).0;
+        let mask = mask & exec.plan(update).dirty & !self.window.kept(entry).0;
         self.window.keep(entry, mask, true);
         if M::CARRIES_DATA {
             for column in columns(mask) {
-                let kept = exec.memory.take();
+                let kept = exec.memory_mut().take();
                 let new = exec.buffer(update, column, Version::New);
-                exec.memory.copy(kept, new, 0, exec.members.page_bytes as usize);
+                exec.copy_page(kept, new);
                 *self.window.page_mut(entry, column, Held::Covered) = kept;
             }
         }
@@ -163,16 +162,16 @@ impl InPlace {
     /// the next write of the page may start.
     pub(crate) fn shared_page_written<M: Memory>(&mut self, id: u32, is_good: bool, exec: &mut Executor<M>) {
         let plan = exec.plan_of(id);
-        let column = u32::from(exec.slots[id as usize].operation.column);
-        exec.slots[id as usize].is_held = false;
-        if exec.plans[plan].defers {
+        let column = u32::from(exec.operation(id).column);
+        exec.let_go(id);
+        if exec.plan(plan).defers {
             self.leave_line(plan, column, is_good, exec);
         }
     }
 
     /// The write of `column` by `plan` leaves the line of its page, written or not.
     fn leave_line<M: Memory>(&mut self, plan: PlanId, column: u32, is_written: bool, exec: &mut Executor<M>) {
-        let Plan { row, pinned, .. } = exec.plans[plan];
+        let Plan { row, pinned, .. } = *exec.plan(plan);
         let bit = 1u64 << column;
         let Some(entry) = self.window.entry(row) else { return };
         if is_written {
@@ -180,7 +179,7 @@ impl InPlace {
             self.give_to_late(plan, entry, bit, bit, exec);
             self.jobs[plan].written |= bit;
             // From now on, the row counts the kept version.
-            exec.plans[plan].pinned &= !bit;
+            exec.plan_mut(plan).pinned &= !bit;
         }
         let Some(order) = &mut self.window.order else { return };
         let first = order.leave(entry, plan, column);
@@ -198,7 +197,7 @@ impl InPlace {
             // The next write has the version kept that parity covers, if there is one. Otherwise the plan itself releases it.
             match first {
                 Some(next) => {
-                    exec.plans[plan].pinned &= !bit;
+                    exec.plan_mut(plan).pinned &= !bit;
                     exec.keep_replaced(next.plan, column);
                 }
                 None => self.window.drop_kept(entry, bit),
@@ -211,11 +210,11 @@ impl InPlace {
 
     /// `plan` lost a member while it shared its row: what it could not write is written with the row alone.
     pub(crate) fn write_rest_alone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { wanted, .. } = exec.plans[plan];
+        let Plan { wanted, .. } = *exec.plan(plan);
         let PlanState { written, .. } = self.jobs[plan];
         let rest = wanted & !written;
         let partial = self.covered_in_part(plan, rest, exec);
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.defers = false;
         slot.wanted = rest;
         let job = &mut self.jobs[plan];
@@ -240,7 +239,7 @@ impl InPlace {
             if M::CARRIES_DATA {
                 let old = exec.buffer(plan, column, Version::Old);
                 let kept = self.window.page(entry, column, Held::Covered);
-                exec.memory.copy(old, kept, 0, exec.members.page_bytes as usize);
+                exec.copy_page(old, kept);
             }
         }
         self.jobs[plan].kept |= in_memory;
@@ -255,13 +254,12 @@ impl InPlace {
         dirty: u64,
         exec: &mut Executor<M>,
     ) -> u64 {
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let again = if slot.purpose == Purpose::Parity { slot.dirty & dirty } else { 0 };
         if again != 0 && M::CARRIES_DATA {
             for column in columns(again) {
-                let index = exec.index(plan, column, Version::New);
-                let taken = std::mem::replace(&mut exec.buffers[index], NONE);
-                exec.memory.give(taken);
+                let taken = exec.take_buffer(plan, column, Version::New);
+                exec.memory_mut().give(taken);
             }
             self.forget_in_memory(entry, again, exec);
         }
@@ -270,7 +268,7 @@ impl InPlace {
 
     /// The end of a plan that shares its row.
     pub(crate) fn end_beside<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, purpose, .. } = exec.plans[plan];
+        let Plan { row, purpose, .. } = *exec.plan(plan);
         let Some(entry) = self.window.entry(row) else { return };
         if purpose == Purpose::Parity {
             self.window.end_update(entry);
@@ -283,7 +281,7 @@ impl InPlace {
         let in_memory = if M::CARRIES_DATA { mask & self.window.kept(entry).1 } else { 0 };
         for column in columns(in_memory) {
             let page = std::mem::replace(self.window.page_mut(entry, column, Held::Covered), NONE);
-            exec.memory.give(page);
+            exec.memory_mut().give(page);
         }
         self.window.drop_kept(entry, mask);
     }

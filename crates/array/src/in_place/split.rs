@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::PreParity;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
@@ -27,7 +27,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Split {
-        let kind = exec.requests[id].host.kind;
+        let kind = exec.request(id).host.kind;
         let over = |is_done| if is_done { Split::Done } else { Split::WantsPlans };
         if self.resync.is_some() && !exec.has_bug(Bug::ResyncNotAwaited) {
             return Split::WantsPlans;
@@ -41,9 +41,9 @@ impl InPlace {
         if self.zones.is_some() {
             return self.split_zones(id, kind, exec, driver);
         }
-        exec.splitting = id;
+        exec.set_splitting(id);
         let split = self.split_rows(id, kind, exec, driver);
-        exec.splitting = RequestId::NONE;
+        exec.set_splitting(RequestId::NONE);
         split
     }
 
@@ -57,13 +57,13 @@ impl InPlace {
         driver: &mut D,
     ) -> Split {
         // Writes that go to memory need no member.
-        let is_bounded = exec.queue_limit != u32::MAX && (kind != RequestKind::Write || self.cache.is_none());
+        let is_bounded = exec.limits_queues() && (kind != RequestKind::Write || self.cache.is_none());
         if self.encode.is_some() {
             return self.split_encoding(id, kind, is_bounded, exec, driver);
         }
         loop {
-            let mut cursor = exec.requests[id].cursor;
-            let Some(piece) = cursor.next(&exec.geometry) else { return Split::Done };
+            let mut cursor = exec.request(id).cursor;
+            let Some(piece) = cursor.next(exec.geometry()) else { return Split::Done };
             let mask = mask_of(&piece);
             if !self.may_split(kind, piece.row, mask, exec) {
                 return Split::WantsPlans;
@@ -71,7 +71,7 @@ impl InPlace {
             if is_bounded && !exec.has_room_for(kind, piece.row, mask) {
                 return Split::WantsRoom;
             }
-            exec.requests[id].cursor = cursor;
+            exec.request_mut(id).cursor = cursor;
             match kind {
                 RequestKind::Read => self.read_row(id, piece.row, mask, RowLock::None, exec, driver),
                 RequestKind::Write => self.write_row(id, piece.row, mask, exec, driver),
@@ -96,7 +96,7 @@ impl InPlace {
             return;
         }
         let plan = self.take_plan(row, Read, exec);
-        exec.plans[plan].wanted = mask;
+        exec.plan_mut(plan).wanted = mask;
         exec.attach(plan, id);
         if lock != RowLock::None {
             // Content that leaves the cache while the read waits might reach the member after the read.
@@ -116,7 +116,7 @@ impl InPlace {
     ) {
         let absorbs = self.makes_parity_first(exec);
         // Only in simulations without bytes: the content is in no memory before its parity is.
-        let is_behind = absorbs && exec.scheme.cache.pre_parity == PreParity::BehindAck;
+        let is_behind = absorbs && exec.scheme().cache.pre_parity == PreParity::BehindAck;
         if self.cache.is_some() && !absorbs {
             self.write_cached(id, row, mask, exec);
             return self.cached_in_zones(id, row, mask, exec);
@@ -134,7 +134,7 @@ impl InPlace {
             return;
         }
         let lock = self.update_lock(Purpose::Write, exec);
-        let taken = exec.row_locks.try_take(row, lock);
+        let taken = exec.try_lock(row, lock);
         if taken || !self.merge(id, row, mask, is_behind, exec) {
             let plan = self.take_plan(row, Write, exec);
             exec.take_turn(plan, lock);
@@ -161,14 +161,7 @@ impl InPlace {
         if !waits || !self.window.is_open() {
             return exec.has_free_plan();
         }
-        let mut plan = exec.free_plan;
-        for _ in 0..exec.geometry.data {
-            if plan.is_none() {
-                return false;
-            }
-            plan = exec.plans[plan].next;
-        }
-        !plan.is_none()
+        exec.has_free_plans(exec.geometry().data + 1)
     }
 
     /// Merges a write into the last update that waits for `row`, if there is one.
@@ -180,21 +173,20 @@ impl InPlace {
         is_behind: bool,
         exec: &mut Executor<M>,
     ) -> bool {
-        if exec.scheme.parity.merge == Merge::Off {
+        if exec.scheme().parity.merge == Merge::Off {
             return false;
         }
-        let Some(entry) = exec.row_locks.entry_mut(row) else { return false };
-        let waiting = entry.last_waiter;
+        let waiting = exec.last_waiter(row);
         if waiting.is_none()
-            || exec.plans[waiting].purpose != Purpose::Write
+            || exec.plan(waiting).purpose != Purpose::Write
             || self.jobs[waiting].carried != 0
-            || exec.free_attachment == NONE
+            || !exec.has_attachments(1)
         {
             return false;
         }
         self.cover(waiting, id, mask, exec);
         self.moves_in_zones(waiting, id, mask, exec);
-        if exec.plans[waiting].ends_in_memory {
+        if exec.plan(waiting).ends_in_memory {
             self.absorbs(waiting, exec);
         }
         if !is_behind && !exec.has_bug(Bug::AcknowledgeMerged) {
@@ -215,12 +207,12 @@ impl InPlace {
         // With parity, only a whole row can be trimmed, or its parity would no longer match.
         let partial = self.partial_columns(id, row, mask, exec);
         let mask = mask & !partial;
-        let whole = exec.geometry.parity() == 0 || mask == exec.geometry.data_columns();
-        if !exec.members.discard || mask == 0 || !whole || self.cached_columns(row) != 0 {
+        let whole = exec.geometry().parity() == 0 || mask == exec.geometry().data_columns();
+        if !exec.members().discard || mask == 0 || !whole || self.cached_columns(row) != 0 {
             return;
         }
         let plan = self.take_plan(row, Trim, exec);
-        exec.plans[plan].wanted = mask;
+        exec.plan_mut(plan).wanted = mask;
         exec.attach(plan, id);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
     }
@@ -232,7 +224,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if exec.read_only {
+        if exec.reads_only() {
             return true;
         }
         let is_drained = self.gather_flush_for(id, exec)
@@ -252,13 +244,13 @@ impl InPlace {
 
     /// Builds the steps of a trim.
     fn build_trim<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, place, wanted, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, .. } = *exec.plan(plan);
         if self.cached_columns(row) != 0 {
             // The content was written again, or is in flight, while this plan waited.
-            exec.plans[plan].gave_up = true;
+            exec.plan_mut(plan).gave_up = true;
             return;
         }
-        let parity = exec.geometry.parity_columns();
+        let parity = exec.geometry().parity_columns();
         // Deferred content is trimmed with the rest of the row.
         self.take_late(plan, exec);
         let mut targets = (wanted | parity) & !exec.columns_on_failed(plan);
@@ -266,10 +258,10 @@ impl InPlace {
             targets &= !parity;
         }
         if self.writes_ahead() && targets != 0 {
-            exec.plans[plan].steps.push(Step::Journal);
+            exec.plan_mut(plan).steps.push(Step::Journal);
         }
         exec.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// Builds the steps of a flush.
@@ -277,8 +269,8 @@ impl InPlace {
         exec.build_flush_of(plan, |_| true);
         if let Some(intent) = &mut self.intent {
             // Content written without a missing member is durable once metadata records that the member is missing.
-            exec.plans[plan].steps.push(Step::Journal);
-            exec.plans[plan].steps.acknowledge_here();
+            exec.plan_mut(plan).steps.push(Step::Journal);
+            exec.plan_mut(plan).steps.acknowledge_here();
             intent.flush_begun();
         }
     }
@@ -291,30 +283,28 @@ impl InPlace {
         mask: u64,
         exec: &mut Executor<M>,
     ) {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         let partial = self.partial_columns(id, row, mask, exec);
-        let before = exec.plans[plan].wanted;
+        let before = exec.plan(plan).wanted;
         if M::CARRIES_DATA || (partial | before) != 0 {
             for column in columns(mask) {
                 let bit = 1 << column;
-                let mut sectors = exec.whole_page;
+                let mut sectors = exec.whole_page();
                 if partial & bit != 0 {
                     sectors = exec.sectors_of_page(id, self.array_page(row, column, exec));
                 }
                 self.load_sectors(plan, column, id, sectors, before & bit != 0, exec);
-                let cover = exec.cover_of(plan, column);
-                let cover = &mut exec.covers[cover];
-                *cover = if before & bit != 0 { *cover | sectors } else { sectors };
-                exec.plans[plan].wanted |= bit;
+                let cover = if before & bit != 0 { exec.cover(plan, column) | sectors } else { sectors };
+                exec.set_cover(plan, column, cover);
+                exec.plan_mut(plan).wanted |= bit;
                 let partial = &mut self.jobs[plan].partial;
-                *partial = if *cover == exec.whole_page { *partial & !bit } else { *partial | bit };
+                *partial = if cover == exec.whole_page() { *partial & !bit } else { *partial | bit };
             }
         } else {
-            exec.plans[plan].wanted = mask;
+            exec.plan_mut(plan).wanted = mask;
             // A later merge needs the covered sectors; without merges they are not used.
-            let base = exec.cover_of(plan, 0);
             for column in columns(mask) {
-                exec.covers[base + column as usize] = exec.whole_page;
+                exec.set_cover(plan, column, exec.whole_page());
             }
         }
     }
@@ -328,11 +318,13 @@ impl InPlace {
         mask: u64,
         exec: &Executor<M>,
     ) -> u64 {
-        if !exec.requests[id].in_part {
+        if !exec.request(id).in_part {
             return 0;
         }
         columns(mask)
-            .filter(|&column| exec.sectors_of_page(id, self.array_page(row, column, exec)) != exec.whole_page)
+            .filter(|&column| {
+                exec.sectors_of_page(id, self.array_page(row, column, exec)) != exec.whole_page()
+            })
             .fold(0, |partial, column| partial | 1 << column)
     }
 }
@@ -359,7 +351,7 @@ impl Job<InPlace> for Trim {
         driver: &mut D,
     ) {
         array.release_versions(plan, exec, driver);
-        let Plan { row, gave_up, .. } = exec.plans[plan];
+        let Plan { row, gave_up, .. } = *exec.plan(plan);
         if !gave_up {
             array.window.set_stale(row, false);
             array.forget_row(row, exec);

@@ -24,24 +24,24 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<(), TooManyLost> {
-        if exec.plans[plan].purpose == Purpose::Parity && self.parity_memory.keeps(exec.plans[plan].row) {
+        if exec.plan(plan).purpose == Purpose::Parity && self.parity_memory.keeps(exec.plan(plan).row) {
             self.build_leaving(plan, exec);
             return Ok(());
         }
         let has_blank = !self.blank.is_off();
         if has_blank {
-            self.jobs[plan].blank = self.blank.columns(exec.plans[plan].row);
+            self.jobs[plan].blank = self.blank.columns(exec.plan(plan).row);
         }
-        let absorbs = exec.plans[plan].ends_in_memory;
+        let absorbs = exec.plan(plan).ends_in_memory;
         if absorbs {
             self.jobs[plan].kept = self.take_covered(plan, exec);
         }
         let lost = self.lost_columns(plan, exec);
         // A page that could not be read can still be written, which heals it; a failed member accepts no writes.
         let failed = if lost == 0 { 0 } else { exec.columns_on_failed(plan) };
-        exec.plans[plan].missing = if absorbs { lost & !self.jobs[plan].kept } else { lost };
+        exec.plan_mut(plan).missing = if absorbs { lost & !self.jobs[plan].kept } else { lost };
         if self.may_defer(plan, lost, exec) {
-            if exec.plans[plan].lock == RowLock::SharedWrite {
+            if exec.plan(plan).lock == RowLock::SharedWrite {
                 self.build_sharing(plan, exec);
             } else {
                 self.build_deferring(plan, exec);
@@ -58,22 +58,22 @@ impl InPlace {
         if exec.has_bug(Bug::ReleasedTooEarly) {
             self.release_versions(plan, exec, driver);
         }
-        let deltas = self.deltas(exec.plans[plan].row);
-        let slot = &mut exec.plans[plan];
+        let deltas = self.deltas(exec.plan(plan).row);
+        let slot = exec.plan_mut(plan);
         if slot.wanted | slot.dirty == 0 && deltas == 0 {
             slot.decision = Decision::forced(Routine::Plain, Reason::NothingLate);
             return Ok(());
         }
-        let tolerable = if exec.has_bug(Bug::FailureInvented) { 0 } else { exec.geometry.parity() };
+        let tolerable = if exec.has_bug(Bug::FailureInvented) { 0 } else { exec.geometry().parity() };
         if lost.count_ones() > tolerable && self.jobs[plan].carried != 0 {
             return self.build_abandoning(plan, lost, exec, driver);
         }
         if lost.count_ones() > tolerable {
             // Without parity each chunk is independent: the remaining chunks are written. So are those of a gathered row,
             // which hosts know to be written: lost content must not read as zeros.
-            let stands_alone = exec.geometry.parity() == 0 || self.is_fresh(plan, exec);
-            if !stands_alone || exec.plans[plan].wanted & !lost == 0 {
-                let slot = &mut exec.plans[plan];
+            let stands_alone = exec.geometry().parity() == 0 || self.is_fresh(plan, exec);
+            if !stands_alone || exec.plan(plan).wanted & !lost == 0 {
+                let slot = exec.plan_mut(plan);
                 let has_written = slot.dirty != 0 || slot.purpose == Purpose::Parity;
                 if !has_written || slot.lost == 0 || slot.looked_again {
                     return Err(TooManyLost);
@@ -84,13 +84,13 @@ impl InPlace {
                 return self.build_update(plan, exec, driver);
             }
             exec.fail_requests(plan, lost, self);
-            let slot = &mut exec.plans[plan];
+            let slot = exec.plan_mut(plan);
             slot.wanted &= !lost;
             self.jobs[plan].partial &= !lost;
         }
-        let Plan { row, place, wanted, dirty, .. } = exec.plans[plan];
+        let Plan { row, place, wanted, dirty, .. } = *exec.plan(plan);
         let PlanState { written, partial, .. } = self.jobs[plan];
-        let parity = exec.geometry.parity_columns();
+        let parity = exec.geometry().parity_columns();
         let left_out = self.left_out(plan, exec);
         if has_blank {
             self.jobs[plan].blank = self.blank.columns(row) & !(wanted | dirty);
@@ -121,25 +121,25 @@ impl InPlace {
                 + match decision.routine {
                     Routine::Rmw => updated * (1 + live),
                     Routine::Reconstruct => {
-                        u32::from(exec.decoded_pages(lost)) + live * (exec.geometry.data - 1)
+                        u32::from(exec.decoded_pages(lost)) + live * (exec.geometry().data - 1)
                     }
                     _ => live * ((updated + read).max(1) - 1),
                 };
-            exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
+            exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
         }
         if absorbs {
             // The results go into the write cache.
-            exec.plans[plan].steps.acknowledge_here();
+            exec.plan_mut(plan).steps.acknowledge_here();
             return Ok(());
         }
-        if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plans[plan].steps.now().is_some() {
-            exec.plans[plan].steps.acknowledge_here();
+        if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plan(plan).steps.now().is_some() {
+            exec.plan_mut(plan).steps.acknowledge_here();
         }
         let mut targets = (wanted & !written | parity) & !failed;
         if lost & wanted != 0 && exec.has_bug(Bug::DegradedParitySkipped) {
             targets &= !parity;
         }
-        let data = exec.geometry.data;
+        let data = exec.geometry().data;
         let second = parity & parity.wrapping_sub(1);
         if exec.has_bug(Bug::QLeftOld) || (lost != 0 && exec.has_bug(Bug::DegradedQSkipped)) {
             targets &= !second;
@@ -151,15 +151,15 @@ impl InPlace {
         let class = move |column| if column < data { hosts } else { Class::Parity };
         let has_news = targets != 0 || self.jobs[plan].covers != 0;
         if self.writes_ahead() && has_news && !exec.has_bug(Bug::JournalSkipped) {
-            exec.plans[plan].steps.push(Step::Journal);
+            exec.plan_mut(plan).steps.push(Step::Journal);
         }
         // Content written to a lost chunk is only in the parity.
         let after_data =
-            exec.scheme.parity.acknowledge == Acknowledge::AfterData && lost == 0 && written == 0;
+            exec.scheme().parity.acknowledge == Acknowledge::AfterData && lost == 0 && written == 0;
         let is_early = (after_data || exec.has_bug(Bug::AcknowledgeBeforeParity)) && targets & !parity != 0;
         if is_early {
             exec.push_operations(plan, targets & !parity, OperationKind::Write, class, place);
-            exec.plans[plan].steps.acknowledge_here();
+            exec.plan_mut(plan).steps.acknowledge_here();
             targets &= parity;
             if exec.has_bug(Bug::FlushWithoutQ) {
                 exec.push_operations(plan, targets & !second, OperationKind::Write, class, place);
@@ -170,7 +170,7 @@ impl InPlace {
             exec.push_operations(plan, targets, OperationKind::Write, class, place);
         }
         if !is_early && !exec.has_bug(Bug::AcknowledgeBeforeWrite) {
-            exec.plans[plan].steps.acknowledge_here();
+            exec.plan_mut(plan).steps.acknowledge_here();
         }
         Ok(())
     }
@@ -185,14 +185,14 @@ impl InPlace {
         exec: &Executor<M>,
         driver: &mut D,
     ) -> (Decision, u64) {
-        let Plan { row, wanted, dirty, ends_in_memory, lock, .. } = exec.plans[plan];
+        let Plan { row, wanted, dirty, ends_in_memory, lock, .. } = *exec.plan(plan);
         let PlanState { partial, kept, .. } = self.jobs[plan];
         let blank = self.blank.columns(row);
         let in_memory = self.parity_in_memory(row, exec);
         let deltas = self.deltas(row);
         let forced = Decision::forced;
-        let data = exec.geometry.data_columns();
-        let parity = exec.geometry.parity_columns();
+        let data = exec.geometry().data_columns();
+        let parity = exec.geometry().parity_columns();
         // If the row's parity is computed before it enters the write cache, columns that the cache has need not be read.
         // Beside writes, columns whose covered content memory keeps need not be read either.
         let held = if ends_in_memory || lock == RowLock::SharedParity { kept } else { 0 };
@@ -236,7 +236,7 @@ impl InPlace {
 
     /// Whether `plan` is the first write of a row that was gathered or encoded in memory.
     pub(crate) fn is_fresh<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         self.gather.as_ref().is_some_and(|gather| gather.is_fresh(row))
             || self.encode.as_ref().is_some_and(|encode| encode.is_fresh(row))
             || self.encode.is_some() && exec.has_bug(Bug::LateMemberEncodesAlone)
@@ -252,32 +252,32 @@ impl InPlace {
         driver: &mut D,
     ) {
         let is_fresh = decision.reason == Reason::FirstWrite || self.is_fresh(plan, exec);
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.decision = decision;
         if decision.routine != Routine::Plain
             && !is_fresh
             && !std::mem::replace(&mut self.jobs[plan].is_reported, true)
         {
             let (row, dirty) = (slot.row, (slot.wanted | slot.dirty).count_ones());
-            driver.updated(&ParityUpdate { at: exec.now, row, dirty, decision });
+            driver.updated(&ParityUpdate { at: exec.now(), row, dirty, decision });
         }
     }
 
     /// Columns of the plan's row that cannot be used: on failed members, or found bad by the plan itself.
     #[inline]
     pub(crate) fn lost_columns<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let mut lost = slot.lost;
         if self.window.is_stale(slot.row) && slot.purpose != Purpose::Flush {
-            lost |= exec.geometry.parity_columns();
+            lost |= exec.geometry().parity_columns();
         }
         if !exec.has_bug(Bug::LostDeltasIgnored) {
             lost |= self.lost_in_log(slot.row, exec);
         }
         lost |= self.stale_columns(plan, exec);
-        if exec.any_failed {
-            for column in 0..exec.geometry.columns {
-                if exec.failed[exec.geometry.member(slot.place, column) as usize] {
+        if exec.is_any_failed() {
+            for column in 0..exec.geometry().columns {
+                if exec.is_failed(exec.geometry().member(slot.place, column)) {
                     lost |= 1 << column;
                 }
             }
@@ -307,21 +307,21 @@ fn choose_freely<M: Memory, D: Driver<M>>(
     rcw: u64,
     driver: &mut D,
 ) -> (Decision, u64) {
-    let Plan { place, row, wanted, dirty, pinned, .. } = exec.plans[plan];
+    let Plan { place, row, wanted, dirty, pinned, .. } = *exec.plan(plan);
     let choice = Choice {
-        now: exec.now,
+        now: exec.now(),
         row,
         updated: wanted | dirty,
         rmw,
         rcw,
         old: pinned,
-        geometry: &exec.geometry,
+        geometry: exec.geometry(),
         place,
-        page_bytes: exec.members.page_bytes,
-        loads: &exec.loads,
-        times: &exec.times,
+        page_bytes: exec.members().page_bytes,
+        loads: exec.loads(),
+        times: exec.times(),
     };
-    let update = &exec.scheme.update;
+    let update = &exec.scheme().update;
     let chosen = if *update == (Update::Custom {}) { driver.choose(&choice) } else { None };
     let decision = update.choose(&choice, driver, chosen);
     (decision, if decision.routine == Routine::Rmw { rmw } else { rcw })
@@ -331,15 +331,15 @@ impl InPlace {
     /// Writes of an update failed.
     pub(crate) fn update_failed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
         let lost = exec.columns_on_failed(plan) | self.unlogged(plan, exec);
-        if exec.geometry.parity() == 0 {
+        if exec.geometry().parity() == 0 {
             // Without parity, each chunk is independent.
             exec.fail_requests(plan, lost, self);
         }
-        if lost & exec.plans[plan].wanted != 0 {
+        if lost & exec.plan(plan).wanted != 0 {
             // Content written to a lost column is only in parity, which may be written after the mark.
-            exec.plans[plan].steps.acknowledge_last();
+            exec.plan_mut(plan).steps.acknowledge_last();
         }
-        let is_bad = lost.count_ones() > exec.geometry.parity() && exec.geometry.parity() > 0;
+        let is_bad = lost.count_ones() > exec.geometry().parity() && exec.geometry().parity() > 0;
         if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
     }
 }
@@ -382,7 +382,7 @@ impl Job<InPlace> for Write {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         array.gather_settled(row);
         array.encode_settled(row);
         array.unreserve(plan, exec);

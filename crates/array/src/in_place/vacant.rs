@@ -21,7 +21,7 @@ fn place_of(nth: u64, members: u32) -> (u32, u16) {
 impl InPlace {
     pub(crate) fn vacant_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
         let Some(journal) = &self.journal else { return PieceLocation::Over };
-        let (page, member) = place_of(nth, exec.members.count);
+        let (page, member) = place_of(nth, exec.members().count);
         if page >= journal.layout.journal.pages || exec.has_bug(Bug::VacantNotRead) {
             return PieceLocation::Over;
         }
@@ -42,7 +42,7 @@ impl InPlace {
 
     /// Lets the next record wait until zeros are on this page, which cannot be read.
     pub(crate) fn clear_vacant<M: Memory>(&mut self, nth: u64, exec: &Executor<M>) {
-        let (page, member) = place_of(nth, exec.members.count);
+        let (page, member) = place_of(nth, exec.members().count);
         if let Some(journal) = &mut self.journal {
             journal.unread.push((member, page));
         }
@@ -66,20 +66,20 @@ impl InPlace {
         let keeps = self.is_any_beyond(exec) || exec.has_lost_data(self);
         let Some(mut journal) = self.journal.take() else { return false };
         let is_vacant = |&(member, page): &(u16, u32)| {
-            !keeps && !exec.failed[usize::from(member)] && !journal.ring.takes(page, member)
+            !keeps && !exec.is_failed(member) && !journal.ring.takes(page, member)
         };
         let mut pages = std::mem::take(&mut journal.unread);
         pages.retain(is_vacant);
         // A plan has room for this number of writes, and a flush of each member.
-        let most = (exec.stride - exec.members.count) as usize;
+        let most = (exec.operations_each() - exec.members().count) as usize;
         journal.unread = pages.split_off(pages.len().min(most));
         let plan = journal.plan;
         let is_any = !pages.is_empty();
         if is_any {
             self.clear_own(plan, ClearVacant, exec);
-            let zeros = exec.memory.take();
+            let zeros = exec.memory_mut().take();
             if M::CARRIES_DATA {
-                exec.memory.bytes_mut(zeros).fill(0);
+                exec.memory_mut().bytes_mut(zeros).fill(0);
             }
             let mut members: Vec<u16> = pages.iter().map(|&(member, _)| member).collect();
             let first = journal.layout.journal.first;
@@ -90,7 +90,7 @@ impl InPlace {
             journal.record.owned.push(zeros);
             members.sort_unstable();
             members.dedup();
-            if exec.members.volatile_cache {
+            if exec.members().volatile_cache {
                 journal.record.pages.resize(pages.len() + members.len(), zeros);
                 self.push_own(
                     plan,
@@ -110,9 +110,9 @@ impl InPlace {
     /// Vacant pages have zeros.
     fn vacant_cleared<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Some(journal) = &mut self.journal else { return };
-        exec.plans[plan].is_under_way = false;
+        exec.plan_mut(plan).is_under_way = false;
         (journal.record.is_under_way, journal.is_clearing) = (false, false);
-        journal.record.owned.drain(..).for_each(|page| exec.memory.give(page));
+        journal.record.owned.drain(..).for_each(|page| exec.memory_mut().give(page));
     }
 }
 

@@ -25,14 +25,14 @@ impl InPlace {
         else {
             return outcome;
         };
-        let Operation { member, page, class, .. } = exec.slots[id as usize].operation;
+        let Operation { member, page, class, .. } = *exec.operation(id);
         if class == Class::Metadata {
             // Metadata lies outside of rows, and its reader verifies it.
             return outcome;
         }
-        let (group, position) = exec.geometry.position_of(member.into());
-        let expected = journal.table.get(group, page - exec.geometry.first_page, position);
-        let is_right = crc32c(exec.memory.bytes(exec.buffer_of(id, self))) == expected;
+        let (group, position) = exec.geometry().position_of(member.into());
+        let expected = journal.table.get(group, page - exec.geometry().first_page, position);
+        let is_right = crc32c(exec.memory().bytes(exec.buffer_of(id, self))) == expected;
         if is_right { Outcome::Done } else { Outcome::Corrupt }
     }
 
@@ -40,10 +40,10 @@ impl InPlace {
     /// member that is being rebuilt has at or after the cursor is not: the rebuild reads it to see what it lacks. Nor is what the
     /// rebuild had to leave out, or parity that the array itself could not keep up to date.
     pub(crate) fn charges_in_place<M: Memory>(&self, id: u32, exec: &Executor<M>) -> bool {
-        let Operation { member, page, .. } = exec.slots[id as usize].operation;
-        let (group, position) = exec.geometry.position_of(member.into());
+        let Operation { member, page, .. } = *exec.operation(id);
+        let (group, position) = exec.geometry().position_of(member.into());
         let is_unknown = self.journal.as_ref().is_some_and(|journal| {
-            journal.table.get(group, page - exec.geometry.first_page, position) == Checksums::UNKNOWN
+            journal.table.get(group, page - exec.geometry().first_page, position) == Checksums::UNKNOWN
         });
         let is_left_out = self.membership().is_some_and(|members| {
             members.rebuilds.iter().any(|rebuild| rebuild.member == member && rebuild.leaves_out)
@@ -56,11 +56,11 @@ impl InPlace {
     /// ends, and writes nothing.
     pub(crate) fn verify_decoded<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let Some(journal) = &self.journal else { return true };
-        let Plan { place, purpose, wanted, .. } = exec.plans[plan];
+        let Plan { place, purpose, wanted, .. } = *exec.plan(plan);
         let is_wrong = |&column: &u32| {
-            let (group, position) = exec.geometry.position_of(exec.geometry.member(place, column).into());
-            let expected = journal.table.get(group, place.page - exec.geometry.first_page, position);
-            let content = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory.bytes(page)));
+            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column).into());
+            let expected = journal.table.get(group, place.page - exec.geometry().first_page, position);
+            let content = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory().bytes(page)));
             content.is_some_and(|checksum| checksum != expected)
         };
         let wrong =
@@ -68,7 +68,7 @@ impl InPlace {
         if wrong == 0 {
             return true;
         }
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.steps.end_here();
         slot.gave_up = true;
         exec.fail_requests(plan, if purpose == Purpose::Read { wrong } else { wanted }, self);

@@ -5,7 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Class;
 use stripewise_core::plan::{Plan, Purpose};
@@ -29,8 +29,8 @@ impl InPlace {
         driver: &mut D,
     ) -> Split {
         loop {
-            let RequestSlot { mut extent, cursor, .. } = exec.requests[id];
-            let Some(piece) = extent.next(&exec.geometry) else {
+            let RequestSlot { mut extent, cursor, .. } = *exec.request(id);
+            let Some(piece) = extent.next(exec.geometry()) else {
                 if cursor.is_done() {
                     return Split::Done;
                 }
@@ -43,7 +43,7 @@ impl InPlace {
             if !self.may_split(kind, piece.row, mask, exec) {
                 return Split::WantsPlans;
             }
-            exec.requests[id].extent = extent;
+            exec.request_mut(id).extent = extent;
             match kind {
                 RequestKind::Read => self.read_row(id, piece.row, mask, RowLock::None, exec, driver),
                 RequestKind::Write => self.write_row(id, piece.row, mask, exec, driver),
@@ -55,22 +55,22 @@ impl InPlace {
 
     /// Translates the next run of request `id`. Returns false if another request moves its first page.
     fn translate<M: Memory>(&mut self, id: RequestId, kind: RequestKind, exec: &mut Executor<M>) -> bool {
-        let (page, end) = exec.requests[id].cursor.remaining();
+        let (page, end) = exec.request(id).cursor.remaining();
         let is_own = id == exec.internal_id();
         let whole_end = self.whole_end(id, page, end, exec);
         let is_whole = kind == RequestKind::Write && whole_end > page;
         let ignores = exec.has_bug(Bug::MoveNotAwaited);
         // A row that has lost more columns than its parity tolerates accepts no writes; parity that covers nothing any more is
         // lost. Without parity each chunk is independent.
-        let (geometry, failed, window) = (&exec.geometry, &exec.failed, &self.window);
-        let any_failed = exec.any_failed;
+        let (geometry, window) = (exec.geometry(), &self.window);
+        let any_failed = exec.is_any_failed();
         let can_write = |page| {
             if !any_failed {
                 return true;
             }
             let (row, column) = geometry.slot(page);
             let place = geometry.place(row);
-            let is_lost = |&column: &u32| failed[usize::from(geometry.member(place, column))];
+            let is_lost = |&column: &u32| exec.is_failed(geometry.member(place, column));
             if geometry.parity() == 0 {
                 return !is_lost(&column);
             }
@@ -91,7 +91,7 @@ impl InPlace {
             RequestKind::Read | RequestKind::Flush => zones.read_run(page, end),
             RequestKind::Trim => zones.change_run(page, end),
         };
-        let slot = &mut exec.requests[id];
+        let slot = exec.request_mut(id);
         slot.extent = RowCursor::new(first, count);
         slot.cursor = RowCursor::new(page + count, end - page - count);
         if exec.has_bug(Bug::MoveBeforeWritten) && is_whole {
@@ -103,11 +103,11 @@ impl InPlace {
     /// The end of the pages from `page` on that request `id` covers as a whole, at most `end`; `page` if it does not cover
     /// even the first as a whole.
     fn whole_end<M: Memory>(&self, id: RequestId, page: u64, end: u64, exec: &Executor<M>) -> u64 {
-        let slot = &exec.requests[id];
+        let slot = exec.request(id);
         if !slot.in_part {
             return end;
         }
-        let is_whole = |page: &u64| exec.sectors_of_page(id, *page) == exec.whole_page;
+        let is_whole = |page: &u64| exec.sectors_of_page(id, *page) == exec.whole_page();
         // Pages between the first and the last are always whole.
         if !is_whole(&page) {
             page
@@ -145,7 +145,7 @@ impl InPlace {
             return;
         }
         for column in columns(mask) {
-            let page = exec.geometry.array_page(row, column);
+            let page = exec.geometry().array_page(row, column);
             if self.mover_to(page) == Some(id) {
                 self.moved_in_zones(page, exec);
             }
@@ -164,9 +164,9 @@ impl InPlace {
         if self.zones.is_none() {
             return;
         }
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         for column in columns(mask) {
-            let page = exec.geometry.array_page(row, column);
+            let page = exec.geometry().array_page(row, column);
             if self.mover_to(page) == Some(id) {
                 self.jobs[plan].moves |= 1 << column;
             }
@@ -176,16 +176,16 @@ impl InPlace {
     /// The host writes of `plan` are done, as far as possible.
     #[inline]
     pub(crate) fn plan_written_in_zones<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, purpose, gave_up, .. } = exec.plans[plan];
+        let Plan { row, purpose, gave_up, .. } = *exec.plan(plan);
         let PlanState { moves, carried, .. } = self.jobs[plan];
         if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || gave_up {
             return;
         }
         // Without parity each chunk is independent.
-        let lost = if exec.geometry.parity() == 0 { exec.columns_on_failed(plan) } else { 0 };
+        let lost = if exec.geometry().parity() == 0 { exec.columns_on_failed(plan) } else { 0 };
         // A request may have parts of one row in two plans: only the plan that writes the page moves it.
         for column in columns(moves & !lost) {
-            let page = exec.geometry.array_page(row, column);
+            let page = exec.geometry().array_page(row, column);
             if self.mover_to(page).is_some_and(|id| exec.is_attached(plan, id)) {
                 self.moved_in_zones(page, exec);
             }
@@ -199,12 +199,12 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        match exec.internal {
+        match exec.internal() {
             Internal::Idle => {}
             Internal::Splitting => return self.split_internal(exec, driver),
             Internal::UnderWay => return false,
             Internal::Over { failed } => {
-                exec.internal = Internal::Idle;
+                exec.set_internal(Internal::Idle);
                 self.internal_over(failed, exec, driver);
                 return true;
             }
@@ -213,8 +213,8 @@ impl InPlace {
             return false;
         }
         let Some((first, count)) = self.zones.as_mut().and_then(Zones::evict) else { return false };
-        let block = exec.scheme.zones.block.0 as usize;
-        let payload = exec.spare_payload.take().unwrap_or_else(|| exec.memory.payload(block));
+        let block = exec.scheme().zones.block.0 as usize;
+        let payload = exec.own_payload(block);
         self.begin_internal(RequestKind::Read, first, count, payload, exec, driver);
         true
     }
@@ -229,35 +229,25 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let page = u64::from(exec.members.page_bytes);
+        let page = u64::from(exec.members().page_bytes);
         let host = HostRequest {
             tag: u64::MAX,
-            arrival: exec.now,
+            arrival: exec.now(),
             offset: first * page,
             bytes: (count * page) as u32,
             kind,
         };
-        let id = exec.internal_id();
-        exec.requests[id] = RequestSlot {
-            host,
-            cursor: RowCursor::new(first, count),
-            pages: (first, first + count - 1),
-            remaining: 1,
-            ..RequestSlot::default()
-        };
-        exec.payloads[id.index()] = Some(payload);
-        exec.under_way += 1;
-        exec.internal = Internal::Splitting;
+        exec.begin_internal(host, (first, count), payload);
         self.split_internal(exec, driver);
     }
 
     fn split_internal<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) -> bool {
         let id = exec.internal_id();
-        let kind = exec.requests[id].host.kind;
+        let kind = exec.request(id).host.kind;
         if self.split_zones(id, kind, exec, driver) != Split::Done {
             return false;
         }
-        exec.internal = Internal::UnderWay;
+        exec.set_internal(Internal::UnderWay);
         exec.split_done(id, self, driver);
         true
     }
@@ -270,8 +260,8 @@ impl InPlace {
         driver: &mut D,
     ) {
         let id = exec.internal_id();
-        let RequestSlot { host, pages: (first, last), .. } = exec.requests[id];
-        let payload = exec.payloads[id.index()].take();
+        let RequestSlot { host, pages: (first, last), .. } = *exec.request(id);
+        let payload = exec.take_own_payload();
         let ignores = exec.has_bug(Bug::EvictionNotStopped);
         let Some(zones) = &mut self.zones else { return };
         let goes_on = host.kind == RequestKind::Read && !failed && (!zones.is_stopped() || ignores);
@@ -287,7 +277,7 @@ impl InPlace {
                     driver,
                 );
             }
-            exec.spare_payload = Some(payload);
+            exec.keep_payload(payload);
         }
         zones.brought_home(id, failed);
     }
@@ -295,11 +285,7 @@ impl InPlace {
     /// The class of the reads or writes of `plan`: the controller's own class where the plan moves a block home.
     #[inline]
     pub(crate) fn class_of<M: Memory>(&self, plan: PlanId, hosts: Class, exec: &Executor<M>) -> Class {
-        let first = exec.plans[plan].first_request;
-        if self.zones.is_none()
-            || first == NONE
-            || exec.attachments[first as usize].request != exec.internal_id()
-        {
+        if self.zones.is_none() || exec.host_of(plan) != Some(exec.internal_id()) {
             return hosts;
         }
         if hosts == Class::HostRead { Class::ArrayGcRead } else { Class::ArrayGcWrite }

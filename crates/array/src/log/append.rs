@@ -5,7 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::Step;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
@@ -77,10 +77,10 @@ impl Log {
 
     /// Data chunks of a stripe over the working members of `group`.
     pub(crate) fn data_of_group<M: Memory>(&self, group: u32, exec: &Executor<M>) -> u32 {
-        if !exec.any_failed {
-            return exec.geometry.data;
+        if !exec.is_any_failed() {
+            return exec.geometry().data;
         }
-        exec.geometry.data_on(exec.geometry.width - exec.failed_of_group(group))
+        exec.geometry().data_on(exec.geometry().width - exec.failed_of_group(group))
     }
 
     /// Ensures that `stream` has an open segment with room for a stripe. Returns false if it cannot have one now.
@@ -157,22 +157,22 @@ impl Log {
         // Where a group is as wide as its summaries have room for, skipped slots use up some of that room.
         let of_summary =
             durable.map_or(u64::MAX, |durable| batch.unwrap_or(open.next) + u64::from(durable.room));
-        let parity = exec.geometry.parity();
+        let parity = exec.geometry().parity();
         if self.depth > 1 {
-            let is_room = first + u64::from(exec.geometry.columns) <= open.end.min(of_summary);
+            let is_room = first + u64::from(exec.geometry().columns) <= open.end.min(of_summary);
             return if is_room { self.data_of_group(self.group(open.segment), exec) } else { 0 };
         }
-        let slots = first..open.end.min(first + u64::from(exec.geometry.columns)).min(of_summary);
-        if !exec.any_failed {
+        let slots = first..open.end.min(first + u64::from(exec.geometry().columns)).min(of_summary);
+        if !exec.is_any_failed() {
             return ((slots.end - slots.start) as u32).saturating_sub(parity);
         }
-        let living = slots.filter(|&slot| !exec.failed[self.member(slot).0 as usize]).count();
+        let living = slots.filter(|&slot| !exec.is_failed(self.member(slot).0)).count();
         (living as u32).saturating_sub(parity)
     }
 
     /// Writes a stripe of `stream`, which has an open segment with room for one.
     fn append<M: Memory, D: Driver<M>>(&mut self, stream: usize, exec: &mut Executor<M>, driver: &mut D) {
-        let parity = exec.geometry.parity();
+        let parity = exec.geometry().parity();
         let at = self.host_of(stream);
         let Some(mut open) = self.open[at] else { return };
         self.open_batch(at, &mut open, exec);
@@ -228,15 +228,15 @@ impl Log {
         open: &mut Open,
         exec: &mut Executor<M>,
     ) {
-        let parity = exec.geometry.parity();
+        let parity = exec.geometry().parity();
         let width = count + parity;
         let mut place = self.buffer.first(stream);
         let (mut position, mut data) = (0, 0);
         while position < width {
             let slot = open.next;
             open.next += 1;
-            let is_failed = exec.any_failed
-                && exec.failed[self.member(slot).0 as usize]
+            let is_failed = exec.is_any_failed()
+                && exec.is_failed(self.member(slot).0)
                 && !exec.has_bug(Bug::FailedSlotUsed);
             if is_failed {
                 if position > 0 {
@@ -246,12 +246,12 @@ impl Log {
             }
             let is_first = position == 0;
             if is_first {
-                exec.plans[plan].row = slot;
+                exec.plan_mut(plan).row = slot;
             }
             let number = (position + width - rotation) % width;
             let column = if number < parity {
                 self.directory.put_parity(slot, number as u8, is_first);
-                exec.geometry.data + number
+                exec.geometry().data + number
             } else {
                 let write_seq = self.write_seq_of(place);
                 let (chunk, next) = self.take_chunk(plan, data, place, stride, exec);
@@ -264,7 +264,7 @@ impl Log {
             self.homes_mut(plan)[column as usize] = slot;
             position += 1;
         }
-        exec.plans[plan].wanted = u64::MAX >> (64 - count);
+        exec.plan_mut(plan).wanted = u64::MAX >> (64 - count);
     }
 
     /// Lets the next stripe of `stream`, of `count` chunks where there is room for `most`, continue the band of the previous
@@ -278,7 +278,7 @@ impl Log {
         most: u32,
         exec: &mut Executor<M>,
     ) -> (u64, u32) {
-        let slots = (open.end - open.next) / u64::from(exec.geometry.columns);
+        let slots = (open.end - open.next) / u64::from(exec.geometry().columns);
         let full = self.buffer.queues[stream].due / most;
         let mut band = self.bands[stream];
         if band.left == 0 || band.segment != open.segment || count < most {
@@ -308,10 +308,8 @@ impl Log {
         self.buffer.get_mut(place).first_request = NONE;
         // Requests that wait for the chunk to be durable now wait for the plan.
         while node != NONE {
-            let next = exec.attachments[node as usize].next;
-            let first = &mut exec.plans[plan].first_request;
-            exec.attachments[node as usize].next = std::mem::replace(first, node);
-            node = next;
+            let first = std::mem::replace(&mut exec.plan_mut(plan).first_request, node);
+            node = exec.attachments_mut().set_next(node, first);
         }
         (chunk, next_place)
     }
@@ -337,7 +335,7 @@ impl Log {
             }
             self.buffer.queues[stream].triggers.pop_front();
             // The request waits at least for this plan, so it cannot end here.
-            exec.requests[id].remaining -= 1;
+            exec.request_mut(id).remaining -= 1;
         }
     }
 
@@ -352,12 +350,12 @@ impl Log {
     #[inline]
     pub(crate) fn slots_on_failed<M: Memory>(&self, plan: PlanId, mask: u64, exec: &Executor<M>) -> u64 {
         let log = self;
-        if !exec.any_failed && !log.is_rebuilding() {
+        if !exec.is_any_failed() && !log.is_rebuilding() {
             return 0;
         }
         let is_failed = |&column: &u32| {
             let slot = log.homes(plan)[column as usize];
-            slot != NOWHERE && (exec.failed[log.member(slot).0 as usize] || log.is_stale(slot))
+            slot != NOWHERE && (exec.is_failed(log.member(slot).0) || log.is_stale(slot))
         };
         columns(mask).filter(is_failed).fold(0, |failed, column| failed | 1 << column)
     }
@@ -366,25 +364,25 @@ impl Log {
     fn build_append<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present, exec);
-        let data = exec.plans[plan].wanted;
+        let data = exec.plan(plan).wanted;
         let parity = present & !data;
         let pages = parity.count_ones() * (data.count_ones() - 1);
-        exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
+        exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
         let is_relocation = self.stream_of(plan) >= self.hosts();
         let of_data = if is_relocation { Class::ArrayGcWrite } else { Class::HostWrite };
-        let first_parity = exec.geometry.data;
+        let first_parity = exec.geometry().data;
         let class = move |column| if column < first_parity { of_data } else { Class::Parity };
         let mut targets = present & !failed;
         if exec.has_bug(Bug::StripeWithoutParity) {
             targets &= !parity;
         }
         if exec.has_bug(Bug::StripeWithoutQ) {
-            targets &= !(u64::MAX << (first_parity + exec.geometry.parity().div_ceil(2)));
+            targets &= !(u64::MAX << (first_parity + exec.geometry().parity().div_ceil(2)));
         }
         self.push_slots(plan, targets, OperationKind::Write, class, exec);
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
         if exec.has_bug(Bug::StripeAcknowledgedEarly) {
-            exec.plans[plan].steps.ack_after = 0;
+            exec.plan_mut(plan).steps.ack_after = 0;
         }
     }
 
@@ -404,35 +402,23 @@ impl Log {
         exec: &mut Executor<M>,
     ) {
         let is_append = matches!(self.jobs[plan].job, AnyJob::Append(_));
-        let stream = if exec.scheme.elastic.device_streams && is_append { self.stream_of(plan) } else { 0 };
-        let first = exec.plans[plan].steps.operations;
-        let count = mask.count_ones() as u16;
-        let base = exec.first_operation(plan) as usize + first as usize;
-        for (slot, column) in exec.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
+        let stream = if exec.scheme().elastic.device_streams && is_append { self.stream_of(plan) } else { 0 };
+        let operations = columns(mask).map(|column| {
             let (member, page) = self.member(self.homes(plan)[column as usize]);
-            slot.operation = stripewise_core::operation::Operation {
-                page,
-                member,
-                kind,
-                class: class(column),
-                column: column as u8,
-                stream: stream as u8,
-                ..stripewise_core::operation::Operation::default()
-            };
-        }
-        let slot = &mut exec.plans[plan];
-        slot.steps.operations += count;
-        slot.steps.push(Step::Operations { first, count });
+            let (class, column, stream) = (class(column), column as u8, stream as u8);
+            Operation { page, member, kind, class, column, stream, ..Operation::default() }
+        });
+        exec.push_step(plan, operations);
     }
 
     /// Completes the write of a stripe, or of as much of it as its parity can replace: its chunks are now mapped to its slots,
     /// unless they were overwritten meanwhile.
     fn appended<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let wanted = exec.plans[plan].wanted;
+        let wanted = exec.plan(plan).wanted;
         let is_relocation = self.stream_of(plan) >= self.hosts();
-        let gave_up = exec.plans[plan].gave_up;
+        let gave_up = exec.plan(plan).gave_up;
         self.stripe_over(plan, exec);
-        let segment = self.segment_of(exec.plans[plan].row);
+        let segment = self.segment_of(exec.plan(plan).row);
         let mut left = wanted;
         while left != 0 {
             // Chunks that return to their queue do so in reverse order.
@@ -451,7 +437,7 @@ impl Log {
             }
             self.buffer.give(place);
         }
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         if gave_up && self.durable.is_some() {
             let stripe = self.directory.stripe(row);
             self.directory.clear_stripe(stripe);
@@ -507,7 +493,7 @@ impl Job<Log> for Append {
 
     fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
         let lost = log.slots_on_failed(plan, log.present(plan), exec);
-        let is_bad = log.is_beyond(lost, exec.plans[plan].wanted, exec);
+        let is_bad = log.is_beyond(lost, exec.plan(plan).wanted, exec);
         if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
     }
 

@@ -7,7 +7,7 @@ use stripewise_core::format::{Entry, EntryRole, SummaryHeader};
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::Step;
+use stripewise_exec::bytes::Version;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
@@ -28,8 +28,8 @@ impl Log {
 
     /// Number of copies of a summary in `group`: enough that one survives as many losses as parity tolerates.
     fn copies_of_group<M: Memory>(&self, group: u32, exec: &Executor<M>) -> u32 {
-        let living = exec.geometry.width - exec.failed_of_group(group);
-        let copies = if exec.has_bug(Bug::SummaryInOneCopy) { 1 } else { exec.geometry.tolerance() + 1 };
+        let living = exec.geometry().width - exec.failed_of_group(group);
+        let copies = if exec.has_bug(Bug::SummaryInOneCopy) { 1 } else { exec.geometry().tolerance() + 1 };
         copies.min(living)
     }
 
@@ -52,7 +52,7 @@ impl Log {
     /// Whether `slot` lies on a failed member.
     #[inline]
     pub(crate) fn is_on_failed<M: Memory>(&self, slot: u64, exec: &Executor<M>) -> bool {
-        exec.any_failed && exec.failed[self.member(slot).0 as usize]
+        exec.is_any_failed() && exec.is_failed(self.member(slot).0)
     }
 
     /// Ensures that the open segment of `stream` has a batch that accepts stripes.
@@ -99,7 +99,7 @@ impl Log {
     /// Records that a stripe that ends before `open.next` began in the batch of `stream`, and closes the batch if it has no
     /// room for another.
     pub(crate) fn extend_batch<M: Memory>(&mut self, stream: usize, open: &Open, exec: &mut Executor<M>) {
-        let columns = u64::from(exec.geometry.columns);
+        let columns = u64::from(exec.geometry().columns);
         let Some(durable) = self.durable.as_mut() else { return };
         let room = u64::from(durable.room);
         let Some(batch) = durable.open_batch(stream) else { return };
@@ -120,7 +120,7 @@ impl Log {
 
     /// A stripe is on the members, or never will be.
     pub(crate) fn stripe_over<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let slot = exec.plans[plan].row;
+        let slot = exec.plan(plan).row;
         if let Some(durable) = &mut self.durable
             && let Some(batch) = durable.batch_of(slot)
         {
@@ -135,8 +135,8 @@ impl Log {
         }
         for column in stripewise_core::bits::columns(self.present(plan)) {
             let slot = self.homes(plan)[column as usize];
-            let page = self.new_page(plan, column, exec);
-            let checksum = stripewise_core::format::crc32c(exec.memory.bytes(page));
+            let page = exec.buffer(plan, column, Version::New);
+            let checksum = stripewise_core::format::crc32c(exec.memory().bytes(page));
             if let Some(batch) = self.durable_mut().batch_of(slot) {
                 batch.note_checksum(slot, checksum);
             }
@@ -164,45 +164,35 @@ impl Log {
 
     /// Builds the step of writing a summary: all its copies.
     fn build_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let first = exec.plans[plan].row;
+        let first = exec.plan(plan).row;
         if M::CARRIES_DATA {
             let page = self.take_metadata_page(plan, 0, exec);
             let group = self.group(self.segment_of(first));
-            let living = exec.geometry.group(group).enumerate();
+            let living = exec.geometry().group(group).enumerate();
             let members = living
-                .filter(|&(_, member)| !exec.failed[member as usize])
+                .filter(|&(_, member)| !exec.is_failed(member as u16))
                 .fold(0, |mask, (column, _)| mask | 1u64 << column);
             let log = &*self;
-            log.encode_summary(first, members, exec.memory.bytes_mut(page));
+            log.encode_summary(first, members, exec.memory_mut().bytes_mut(page));
         }
         let end = self.durable_mut().batch_of(first).map_or(first, |batch| batch.end);
-        let limit = end.min(first + u64::from(exec.geometry.width));
-        let base = exec.first_operation(plan) as usize;
-        let mut count = 0;
+        let limit = end.min(first + u64::from(exec.geometry().width));
+        exec.push_step(plan, []);
         for slot in first..limit {
             if self.directory.role(slot) != Role::Copy || self.is_on_failed(slot, exec) {
                 continue;
             }
             let (member, page) = self.member(slot);
-            exec.slots[base + count as usize].operation = Operation {
-                page,
-                member,
-                kind: OperationKind::Write,
-                class: Class::Metadata,
-                ..Operation::default()
-            };
-            count += 1;
+            let (kind, class) = (OperationKind::Write, Class::Metadata);
+            exec.add_operation(plan, Operation { page, member, kind, class, ..Operation::default() });
+            self.durable_mut().counts.summaries += 1;
         }
-        self.durable_mut().counts.summaries += u64::from(count);
-        let slot = &mut exec.plans[plan];
-        slot.steps.operations = count;
-        slot.steps.push(Step::Operations { first: 0, count });
-        slot.steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// A summary is written, and with it its batch.
     fn summarised<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let first = exec.plans[plan].row;
+        let first = exec.plan(plan).row;
         #[cfg(debug_assertions)]
         self.keep_short_batch(first);
         self.durable_mut().batches.retain(|batch| batch.first != first);
@@ -222,7 +212,7 @@ impl Log {
             return true;
         }
         // A stripe that is written elsewhere takes twice the space. Where space is scarce, the member must be failed instead.
-        let has_space = self.has_space_for(2 * exec.geometry.data);
+        let has_space = self.has_space_for(2 * exec.geometry().data);
         let is_stripe = has_space && matches!(job, AnyJob::Append(_));
         let Some(durable) = self.durable.as_mut().filter(|_| is_stripe) else {
             return false;
@@ -239,8 +229,8 @@ impl Log {
         nth: u32,
         exec: &mut Executor<M>,
     ) -> u32 {
-        let page = exec.memory.take();
-        exec.memory.zero(page);
+        let page = exec.memory_mut().take();
+        exec.memory_mut().zero(page);
         exec.adopt_buffer(plan, nth, page);
         page
     }

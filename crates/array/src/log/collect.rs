@@ -27,7 +27,7 @@ impl Log {
     /// The greatest number of valid chunks of a segment that is worth collecting: moving them must free at least a row,
     /// although each stream of live chunks may write a row that is not full.
     pub(crate) fn victim_most<M: Memory>(&self, exec: &Executor<M>) -> u32 {
-        let groups = (0..exec.geometry.groups).map(|group| self.data_of_group(group, exec));
+        let groups = (0..exec.geometry().groups).map(|group| self.data_of_group(group, exec));
         let data = groups.filter(|&data| data > 0).min().unwrap_or(0);
         self.stripes_of_victim(data, exec)
     }
@@ -54,7 +54,7 @@ impl Log {
                 self.collection =
                     Some(Collection { next: stripe.1, reads: collection.reads + 1, ..collection });
                 let plan = self.plan_of_stripe(stripe, Collect, exec);
-                exec.plans[plan].wanted = wanted;
+                exec.plan_mut(plan).wanted = wanted;
                 exec.begin(plan, self, driver);
                 true
             }
@@ -71,7 +71,7 @@ impl Log {
         self.wants_collection = false;
         let victim = match &mut self.segment_chooser {
             Some(chooser) => {
-                self.segments.take_chosen(most, |chunks, closed| chooser.collect(exec.now, chunks, closed))
+                self.segments.take_chosen(most, |chunks, closed| chooser.collect(exec.now(), chunks, closed))
             }
             None => self.segments.take_victim(most),
         };
@@ -126,7 +126,7 @@ impl Log {
     /// Frees the victim, once its chunks are stored elsewhere permanently and no plan reads it.
     fn end_collection<M: Memory>(&mut self, exec: &mut Executor<M>) -> bool {
         let frees_early = exec.has_bug(Bug::SegmentFreedEarly);
-        let data = exec.geometry.data;
+        let data = exec.geometry().data;
         let log = &mut *self;
         let Some(Collection { victim, reads, .. }) = log.collection else { return false };
         if reads > 0 {
@@ -175,8 +175,8 @@ impl Log {
 
     /// Valid chunks of the victim were read: those still valid continue in controller memory.
     fn collected<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let wanted = exec.plans[plan].wanted;
-        let lost = if exec.plans[plan].gave_up { exec.plans[plan].missing } else { 0 };
+        let wanted = exec.plan(plan).wanted;
+        let lost = if exec.plan(plan).gave_up { exec.plan(plan).missing } else { 0 };
         self.buffer.unreserve(wanted.count_ones());
         for column in columns(wanted) {
             let slot = self.homes(plan)[column as usize];
@@ -218,7 +218,7 @@ impl Log {
         page: PageId,
         exec: &mut Executor<M>,
     ) {
-        let (now, data) = (exec.now, exec.geometry.data);
+        let (now, data) = (exec.now(), exec.geometry().data);
         let is_renumbered = exec.has_bug(Bug::RelocationReborn);
         if let Location::Mapped(slot) = self.location(chunk) {
             let segment = self.segment_of(slot);

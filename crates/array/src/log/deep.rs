@@ -45,7 +45,7 @@ impl Log {
         exec: &mut Executor<M>,
     ) -> u32 {
         let first = open.next;
-        exec.plans[plan].row = first;
+        exec.plan_mut(plan).row = first;
         let mut place = self.buffer.first(stream);
         // The stream of a plan is that of its first column, even if that column has no chunk.
         self.set_place(plan, 0, place);
@@ -70,7 +70,7 @@ impl Log {
             }
             column += 1;
         }
-        let parity = exec.code.as_ref().map_or(0, |code| code.parities_of(data));
+        let parity = exec.code().map_or(0, |code| code.parities_of(data));
         for number in 0..2 * self.width {
             let mut slot = first + u64::from(column + number);
             if number >= self.width && exec.has_bug(Bug::DiagonalShifted) {
@@ -85,7 +85,7 @@ impl Log {
             }
         }
         open.next = first + u64::from(column + 2 * self.width);
-        exec.plans[plan].wanted = data;
+        exec.plan_mut(plan).wanted = data;
         parity.count_ones()
     }
 
@@ -128,13 +128,13 @@ impl Log {
     /// Whether the `wanted` columns of a stripe cannot be decoded without those in `lost`.
     pub(crate) fn is_beyond<M: Memory>(&self, lost: u64, wanted: u64, exec: &Executor<M>) -> bool {
         if self.depth == 1 {
-            return lost.count_ones() > exec.geometry.parity();
+            return lost.count_ones() > exec.geometry().parity();
         }
-        lost != 0 && exec.code.as_ref().is_none_or(|code| code.sources(lost, wanted & lost).is_none())
+        lost != 0 && exec.code().is_none_or(|code| code.sources(lost, wanted & lost).is_none())
     }
 
     /// The columns of a deep stripe, stored or not, from which the `wanted` ones of those in `lost` are decoded.
     pub(crate) fn deep_sources<M: Memory>(&self, lost: u64, wanted: u64, exec: &Executor<M>) -> u64 {
-        exec.code.as_ref().and_then(|code| code.sources(lost, wanted & lost)).unwrap_or(0)
+        exec.code().and_then(|code| code.sources(lost, wanted & lost)).unwrap_or(0)
     }
 }

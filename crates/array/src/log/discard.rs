@@ -25,7 +25,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if !exec.members.discard || exec.read_only || !self.is_kept() {
+        if !exec.members().discard || exec.reads_only() || !self.is_kept() {
             return false;
         }
         if let Some(empty) = self.segments.take_empty_victim() {
@@ -65,7 +65,7 @@ impl Log {
 
     /// Builds the step of a discard: a row, except for pages on failed members.
     fn build_discard<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let row = u64::MAX >> (64 - exec.geometry.width);
+        let row = u64::MAX >> (64 - exec.geometry().width);
         let mut living = row;
         for column in columns(row) {
             let slot = self.homes(plan)[column as usize];

@@ -8,6 +8,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
+use stripewise_exec::bytes::Version;
 
 use crate::log::Log;
 use crate::log::addresses::NOWHERE;
@@ -37,16 +38,16 @@ impl Log {
         if !exec.has_bug(Bug::ShortStripeExtended) || !self.is_kept() {
             return;
         }
-        let (row, wanted) = (exec.plans[plan].row, exec.plans[plan].wanted);
+        let (row, wanted) = (exec.plan(plan).row, exec.plan(plan).wanted);
         // A stripe is written with its first chunk; an extension has none.
         let before = self.durable_mut().short.take().filter(|_| wanted & 1 == 0);
-        let parity = exec.geometry.parity_columns();
+        let parity = exec.geometry().parity_columns();
         for (column, (_, old)) in columns(parity).zip(before.iter().flat_map(|short| &short.parity)) {
-            let page = self.new_page(plan, column, exec);
-            exec.memory.bytes_mut(page).iter_mut().zip(old).for_each(|(into, old)| *into ^= old);
+            let page = exec.buffer(plan, column, Version::New);
+            exec.memory_mut().bytes_mut(page).iter_mut().zip(old).for_each(|(into, old)| *into ^= old);
         }
         let data = before.map_or(0, |short| short.data) + wanted.count_ones();
-        if data == exec.geometry.data {
+        if data == exec.geometry().data {
             return;
         }
         let (mut pages, mut end) = (Vec::new(), row);
@@ -54,8 +55,8 @@ impl Log {
             let slot = self.homes(plan)[column as usize];
             end = end.max(slot + 1);
             if parity >> column & 1 != 0 {
-                let page = self.new_page(plan, column, exec);
-                pages.push((slot, exec.memory.bytes(page).to_vec()));
+                let page = exec.buffer(plan, column, Version::New);
+                pages.push((slot, exec.memory().bytes(page).to_vec()));
             }
         }
         let durable = self.durable_mut();
@@ -81,10 +82,10 @@ impl Log {
         driver: &mut D,
     ) -> bool {
         let at = self.host_of(stream);
-        let Some(mut open) = self.open[at].filter(|_| self.is_kept() && !exec.any_failed) else {
+        let Some(mut open) = self.open[at].filter(|_| self.is_kept() && !exec.is_any_failed()) else {
             return false;
         };
-        let width = u64::from(exec.geometry.columns);
+        let width = u64::from(exec.geometry().columns);
         let durable = self.durable_mut();
         let Some(short) = &mut durable.short else { return false };
         let is_last = short.end == open.next && short.end < short.first + width;
@@ -112,10 +113,10 @@ impl Log {
         self.set_place(plan, 0, place);
         self.homes_mut(plan).fill(NOWHERE);
         self.homes_mut(plan)[column as usize] = slot;
-        for (nth, (slot, _)) in (exec.geometry.data..).zip(parity) {
+        for (nth, (slot, _)) in (exec.geometry().data..).zip(parity) {
             self.homes_mut(plan)[nth as usize] = slot;
         }
-        exec.plans[plan].wanted = 1 << column;
+        exec.plan_mut(plan).wanted = 1 << column;
         self.directory.put_data(slot, chunk, false);
         // The summary is in flight again, too.
         self.segments.write_begun(segment);

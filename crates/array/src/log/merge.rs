@@ -4,7 +4,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Class;
-use stripewise_core::plan::{Plan, Purpose};
+use stripewise_core::plan::{Attachment, Plan, Purpose};
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
@@ -45,7 +45,7 @@ impl Log {
         if !exec.has_attachments(if self.is_durable(exec) { 2 } else { 1 }) {
             return Written::Waits;
         }
-        let chunk = exec.requests[id].cursor.remaining().0;
+        let chunk = exec.request(id).cursor.remaining().0;
         let stream = self.classify(id, chunk, exec) as u8;
         self.jobs[plan].job = Merge { stream }.into();
         self.attach_writer(plan, id, exec);
@@ -71,7 +71,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { wanted, gave_up, .. } = exec.plans[plan];
+        let Plan { wanted, gave_up, .. } = *exec.plan(plan);
         let column = wanted.trailing_zeros();
         let chunk = self.column(plan, column).chunk;
         self.unlock_segment(plan, Purpose::Merge, exec);
@@ -79,18 +79,18 @@ impl Log {
         self.merges.retain(|&(_, merge)| merge != plan);
         let mut node = self.turn_attachments(plan, exec);
         while node != NONE {
-            let id = exec.attachments[node as usize].request;
+            let Attachment { request: id, next: second } = exec.attachments()[node];
             if self.is_durable(exec) {
-                let second = exec.attachments[node as usize].next;
-                exec.attachments[node as usize].next = exec.attachments[second as usize].next;
-                self.free_attachment_of(second, exec);
-                exec.requests[id].remaining -= 1;
+                let next = exec.attachments()[second].next;
+                exec.attachments_mut().set_next(node, next);
+                exec.attachments_mut().release(second);
+                exec.request_mut(id).remaining -= 1;
             }
-            node = exec.attachments[node as usize].next;
+            node = exec.attachments()[node].next;
             let sectors = exec.sectors_of_page(id, chunk);
             match self.location(chunk) {
-                Location::Mapped(_) if gave_up && sectors != exec.whole_page => {
-                    exec.requests[id].failed = true;
+                Location::Mapped(_) if gave_up && sectors != exec.whole_page() => {
+                    exec.request_mut(id).failed = true;
                 }
                 Location::Mapped(_) if !gave_up => {
                     let page = self.take_content(plan, column, exec);
@@ -99,7 +99,7 @@ impl Log {
                     let place = self.buffer.take(chunk, page);
                     self.enter(id, chunk, place, stream, exec, driver);
                 }
-                Location::Lost if sectors != exec.whole_page => exec.requests[id].failed = true,
+                Location::Lost if sectors != exec.whole_page() => exec.request_mut(id).failed = true,
                 Location::Mapped(_) | Location::Lost | Location::Buffered(_) | Location::Unmapped => {
                     self.put(id, chunk, sectors, stream, exec, driver)
                 }
@@ -109,12 +109,12 @@ impl Log {
 
     /// Reverses the list of requests that wait for `plan`, so that it begins with the first, and returns its head.
     fn turn_attachments<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> u32 {
-        let mut node = std::mem::replace(&mut exec.plans[plan].first_request, NONE);
+        let mut node = std::mem::replace(&mut exec.plan_mut(plan).first_request, NONE);
         while node != NONE {
-            let first = std::mem::replace(&mut exec.plans[plan].first_request, node);
-            node = std::mem::replace(&mut exec.attachments[node as usize].next, first);
+            let first = std::mem::replace(&mut exec.plan_mut(plan).first_request, node);
+            node = exec.attachments_mut().set_next(node, first);
         }
-        exec.plans[plan].first_request
+        exec.plan(plan).first_request
     }
 }
 

@@ -22,7 +22,7 @@ impl Log {
         if member >= block.members.len() {
             return PieceLocation::Over;
         }
-        if durable.is_news && (exec.has_lost_data(self) || exec.read_only) {
+        if durable.is_news && (exec.has_lost_data(self) || exec.reads_only()) {
             return PieceLocation::Nowhere;
         }
         if durable.is_news || (Phase::Front..=Phase::FlushBack).contains(&durable.sync.phase) {
@@ -37,13 +37,13 @@ impl Log {
         else {
             return PieceLocation::Over;
         };
-        if nth >= exec.members.count.into() {
+        if nth >= exec.members().count.into() {
             return PieceLocation::Over;
         }
         if durable.checkpoint_on >> nth & 1 == 0 || header.number != durable.checkpoint {
             return PieceLocation::Nowhere;
         }
-        let pages = 1 + header.body_bytes.div_ceil(exec.members.page_bytes.into()) as u32;
+        let pages = 1 + header.body_bytes.div_ceil(exec.members().page_bytes.into()) as u32;
         let first = durable.slot_of_checkpoint(header.number);
         PieceLocation::At(PageRun { member: nth as u16, first, pages, version: header.number })
     }
@@ -54,7 +54,7 @@ impl Log {
         else {
             return PieceLocation::Over;
         };
-        if nth >= exec.members.count.into() {
+        if nth >= exec.members().count.into() {
             return PieceLocation::Over;
         }
         if on >> nth & 1 == 0 {
@@ -119,7 +119,7 @@ impl<M: Memory> Metadata<M> for Log {
 
     fn is_piece(&self, piece: Piece, bytes: &[u8], exec: &Executor<M>) -> bool {
         match piece.kind {
-            Kind::Checkpoint => self.is_checkpoint(bytes, exec.members.page_bytes),
+            Kind::Checkpoint => self.is_checkpoint(bytes, exec.members().page_bytes),
             Kind::Commit => self.is_commit(bytes),
             _ => true,
         }

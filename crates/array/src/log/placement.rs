@@ -17,7 +17,7 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn split<D: Driver<M>>(&mut self, id: RequestId, exec: &mut Executor<M>, driver: &mut D) -> Split {
-        let is_flush = exec.requests[id].host.kind == RequestKind::Flush;
+        let is_flush = exec.request(id).host.kind == RequestKind::Flush;
         let is_done =
             if is_flush { self.split_flush(id, exec, driver) } else { self.split_request(id, exec, driver) };
         if is_done { Split::Done } else { Split::WantsPlans }
@@ -28,11 +28,11 @@ impl<M: Memory> Placement<M> for Log {
     }
 
     fn latency_of(&self, _id: RequestId, exec: &Executor<M>) -> Nanos {
-        exec.scheme.placement.buffer_latency.0
+        exec.scheme().placement.buffer_latency.0
     }
 
     fn flushes_members(&self, exec: &Executor<M>) -> bool {
-        exec.members.volatile_cache && !exec.has_bug(Bug::MembersNotFlushed)
+        exec.members().volatile_cache && !exec.has_bug(Bug::MembersNotFlushed)
     }
 
     fn targets(&self, page: u64, _is_write: bool, member: u16, _exec: &Executor<M>) -> bool {
@@ -69,7 +69,7 @@ impl Log {
             || self.collect_one(exec, driver)
             || self.sync_one(exec, driver)
             || self.rebuild_one(exec, driver)
-            || if exec.metadata.is_under_way() {
+            || if exec.metadata_scrubbed().1 {
                 exec.scrub_metadata(self, driver)
             } else {
                 self.scrub_one(exec, driver)

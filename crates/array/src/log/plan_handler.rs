@@ -46,7 +46,7 @@ impl<M: Memory> PlanHandler<M> for Log {
     }
 
     fn takes_error(&mut self, id: u32, exec: &mut Executor<M>) -> bool {
-        let (plan, operation) = (exec.plan_of(id), exec.slots[id as usize].operation);
+        let (plan, operation) = (exec.plan_of(id), exec.operation(id));
         if operation.kind != OperationKind::Read {
             return self.tolerates_write_error(plan, operation.member, exec);
         }
@@ -81,7 +81,7 @@ impl<M: Memory> PlanHandler<M> for Log {
     }
 
     fn sources_of(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> u64 {
-        self.stripe_sources(self.present(plan), lost, exec.plans[plan].wanted, exec)
+        self.stripe_sources(self.present(plan), lost, exec.plan(plan).wanted, exec)
     }
 
     fn locks_to_decode(&self) -> bool {

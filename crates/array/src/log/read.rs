@@ -55,7 +55,7 @@ impl Log {
                 1
             }
             Location::Lost => {
-                exec.requests[id].failed = true;
+                exec.request_mut(id).failed = true;
                 1
             }
             Location::Unmapped => {
@@ -84,7 +84,7 @@ impl Log {
 
     /// Lets `plan` read a column of its stripe, which holds `chunk`.
     fn want<M: Memory>(&mut self, plan: PlanId, column: u32, chunk: u64, exec: &mut Executor<M>) {
-        exec.plans[plan].wanted |= 1 << column;
+        exec.plan_mut(plan).wanted |= 1 << column;
         let content = self.known(chunk);
         self.set_content(plan, column, content);
     }
@@ -110,7 +110,7 @@ impl Log {
 
     /// Whether plans lock the segments that they read: always, except for planted bugs.
     fn holds_segments<M: Memory>(&self, purpose: Purpose, exec: &Executor<M>) -> bool {
-        let is_direct = purpose != Purpose::Read || exec.scheme.read.policy == ReadPolicy::Direct;
+        let is_direct = purpose != Purpose::Read || exec.scheme().read.policy == ReadPolicy::Direct;
         !exec.has_bug(Bug::SegmentNotHeld) && (is_direct || !exec.has_bug(Bug::RedirectedSegmentNotHeld))
     }
 
@@ -126,7 +126,7 @@ impl Log {
         if !M::CARRIES_DATA || outcome != Outcome::Done || !self.is_kept() {
             return outcome;
         }
-        let operation = exec.slots[id as usize].operation;
+        let operation = *exec.operation(id);
         if operation.kind != OperationKind::Read || exec.has_bug(Bug::ChecksumIgnored) {
             return outcome;
         }
@@ -140,7 +140,7 @@ impl Log {
             return self.verified_copy(id, outcome, exec);
         }
         let checksum = self.column(plan, operation.column.into()).checksum;
-        let is_right = |checksum| crc32c(exec.memory.bytes(exec.buffer_of(id, self))) == checksum;
+        let is_right = |checksum| crc32c(exec.memory().bytes(exec.buffer_of(id, self))) == checksum;
         if checksum.is_none_or(is_right) { outcome } else { Outcome::Corrupt }
     }
 
@@ -152,9 +152,9 @@ impl Log {
             return true;
         }
         let plan = exec.plan_of(id);
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         let PlanState { job, trust, .. } = self.jobs[plan];
-        let member = exec.slots[id as usize].operation.member;
+        let member = exec.operation(id).member;
         let segment = self.segment_of(row) as usize;
         let is_excused = self.durable.as_ref().is_some_and(|durable| {
             let lacks = |its: &Rebuild| its.member == member && (its.part.stale[segment] || its.leaves_out);
@@ -189,7 +189,7 @@ impl Log {
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
         let present = self.present(plan);
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let wanted = slot.wanted;
         if self.jobs[plan].trust == Trust::Nothing {
             return Err(TooManyLost);
@@ -199,7 +199,7 @@ impl Log {
         if lost == 0 {
             lost = exec.redirect(plan, self, driver);
         }
-        exec.plans[plan].missing = lost;
+        exec.plan_mut(plan).missing = lost;
         if wanted & lost == 0 {
             // A direct read is verified against its own checksum.
             self.jobs[plan].end_asking();
@@ -211,7 +211,7 @@ impl Log {
             return Ok(Built::Ready);
         }
         if self.is_beyond(lost, wanted, exec) {
-            let slot = &mut exec.plans[plan];
+            let slot = exec.plan_mut(plan);
             if slot.lost != 0 && !slot.looked_again {
                 // A column that cannot be read now may be read a second time.
                 slot.looked_again = true;
@@ -229,24 +229,24 @@ impl Log {
         }
         if self.jobs[plan].trust == Trust::Asks && !self.told_by_batch(plan, exec) {
             self.push_copy(plan, exec)?;
-            exec.plans[plan].steps.push(Step::Compute { pages: 0 });
-            exec.plans[plan].steps.ack_after = u8::MAX;
+            exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
+            exec.plan_mut(plan).steps.ack_after = u8::MAX;
             return Ok(Built::Ready);
         }
         let sources = self.stripe_sources(present, lost, wanted, exec);
-        let data = exec.geometry.data_columns() & present;
+        let data = exec.geometry().data_columns() & present;
         let class_of = move |column: u32| if wanted >> column & 1 != 0 { class } else { Class::Decode };
         self.push_slots(plan, sources, OperationKind::Read, class_of, exec);
         let summed = if self.depth > 1 { sources } else { data };
         let pages = (lost & data).count_ones() * (summed.count_ones() - 1);
-        exec.plans[plan].steps.push(Step::Compute { pages: pages as u16 });
+        exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
         self.acknowledge_read(plan, class, exec);
         Ok(Built::Ready)
     }
 
     /// A host read is acknowledged once its content is there; a write has more steps to come.
     fn acknowledge_read<M: Memory>(&mut self, plan: PlanId, class: Class, exec: &mut Executor<M>) {
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.steps.acknowledge_here();
         if class != Class::HostRead {
             slot.steps.ack_after = u8::MAX;
@@ -255,7 +255,7 @@ impl Log {
 
     /// Unlocks the segment that `plan`, with this purpose, has read.
     pub(crate) fn unlock_segment<M: Memory>(&mut self, plan: PlanId, purpose: Purpose, exec: &Executor<M>) {
-        let segment = self.segment_of(exec.plans[plan].row);
+        let segment = self.segment_of(exec.plan(plan).row);
         if self.holds_segments(purpose, exec) {
             self.segments.let_go(segment);
         }
@@ -264,9 +264,9 @@ impl Log {
     /// Completes a read for a host: rewrites a chunk that a working member could not read.
     fn log_read<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         self.unlock_segment(plan, Purpose::Read, exec);
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let bad = slot.lost & slot.wanted;
-        if bad == 0 || slot.gave_up || exec.read_only {
+        if bad == 0 || slot.gave_up || exec.reads_only() {
             return;
         }
         if self.is_beyond_parity(exec) {

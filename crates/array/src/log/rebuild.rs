@@ -47,7 +47,7 @@ impl Durable {
     /// tolerates the loss of the rest.
     fn lacks_copies<M: Memory>(&self, exec: &Executor<M>) -> bool {
         let lacks =
-            |on: u64| on.count_ones() <= exec.geometry.tolerance() && !exec.has_bug(Bug::CopiesNotReplaced);
+            |on: u64| on.count_ones() <= exec.geometry().tolerance() && !exec.has_bug(Bug::CopiesNotReplaced);
         lacks(self.checkpoint_on) || self.commit_on.is_some_and(|(_, on)| lacks(on))
     }
 
@@ -77,7 +77,7 @@ impl Log {
         };
         durable.members.take_device(member, how);
         durable.members.record_joining(member, known, exec.reason_of(member));
-        exec.metadata.doubted &= !(1 << member);
+        exec.trust(1 << member);
         durable.is_news = true;
         durable.sync.uncleared |= 1 << member;
         durable.sync.is_asked |= durable.lacks_copies(exec);
@@ -92,7 +92,7 @@ impl Log {
         exec: &Executor<M>,
     ) -> Result<(), RejoinError> {
         let durable = self.durable();
-        if exec.read_only {
+        if exec.reads_only() {
             return Err(RejoinError::ReadOnly);
         }
         let needed = durable.members.needs_own(member, exec).filter(|_| !how.is_returned());
@@ -106,9 +106,8 @@ impl Log {
 
     /// Starts or continues to rebuild `member` from segment `cursor` on.
     pub(crate) fn begin_rebuild<M: Memory>(&mut self, member: u16, cursor: u64, exec: &mut Executor<M>) {
-        exec.failed[member as usize] = false;
-        exec.any_failed = exec.failed.contains(&true);
-        exec.queues.reopen(member);
+        exec.take_in(member);
+        exec.reopen(member);
         // Open segments get no more stripes.
         for stream in 0..self.open.len() {
             self.close_batch(stream);
@@ -149,7 +148,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if !self.is_rebuilding() || exec.read_only {
+        if !self.is_rebuilding() || exec.reads_only() {
             return false;
         }
         let log = &*self;
@@ -220,9 +219,9 @@ impl Log {
             // One of each member, except in a deep stripe.
             let is_its = |slot: u64| slot != NOWHERE && self.is_lacking(slot);
             let columns = self.homes(plan).iter().enumerate().filter(|&(_, &slot)| is_its(slot));
-            exec.plans[plan].wanted = columns.fold(0, |mask, (column, _)| mask | 1 << column);
+            exec.plan_mut(plan).wanted = columns.fold(0, |mask, (column, _)| mask | 1 << column);
             if exec.has_bug(Bug::FirstRowRebuilt) {
-                exec.plans[plan].wanted &= exec.plans[plan].wanted.wrapping_neg();
+                exec.plan_mut(plan).wanted &= exec.plan(plan).wanted.wrapping_neg();
             }
             exec.begin(plan, self, driver);
         }
@@ -245,8 +244,8 @@ impl Log {
     pub(crate) fn build_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let is_salvage = self.jobs[plan].trust == Trust::Nothing;
-        let mut target = if is_salvage { 0 } else { exec.plans[plan].wanted };
-        let bad = exec.plans[plan].lost & present;
+        let mut target = if is_salvage { 0 } else { exec.plan(plan).wanted };
+        let bad = exec.plan(plan).lost & present;
         let mut lost = bad | self.slots_on_failed(plan, present, exec) | target;
         let mut held = 0;
         if !is_salvage && self.is_beyond(lost, target, exec) {
@@ -260,14 +259,14 @@ impl Log {
             }
             return self.build_salvage(plan, lost, exec);
         }
-        exec.plans[plan].missing = lost;
+        exec.plan_mut(plan).missing = lost;
         let sources = self.stripe_sources(present, lost, target, exec) | held;
         self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
         if target != 0 {
-            exec.plans[plan].steps.push(Step::Compute { pages: sources.count_ones() as u16 });
+            exec.plan_mut(plan).steps.push(Step::Compute { pages: sources.count_ones() as u16 });
             self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair, exec);
         }
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// The columns of `mask` on members that are being rebuilt whose content can be verified, although the segment is not yet
@@ -301,24 +300,18 @@ impl Log {
         plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let slot = exec.plans[plan].row;
-        let width = u64::from(exec.geometry.width);
-        let lost = exec.plans[plan].lost;
-        let base = exec.first_operation(plan) as usize;
+        let slot = exec.plan(plan).row;
+        let width = u64::from(exec.geometry().width);
+        let lost = exec.plan(plan).lost;
         let source =
-            self.good_copy(slot, lost, Some(slot), exec).filter(|_| !exec.read_only).ok_or(TooManyLost)?;
+            self.good_copy(slot, lost, Some(slot), exec).filter(|_| !exec.reads_only()).ok_or(TooManyLost)?;
         let column = (source % width) as u8;
         let ways = [(OperationKind::Read, self.member(source)), (OperationKind::Write, self.member(slot))];
-        for (nth, (kind, (member, page))) in ways.into_iter().enumerate() {
+        for (kind, (member, page)) in ways {
             let class = Class::Repair;
-            exec.slots[base + nth].operation =
-                Operation { page, member, kind, class, column, ..Operation::default() };
+            exec.push_step(plan, [Operation { page, member, kind, class, column, ..Operation::default() }]);
         }
-        let slot = &mut exec.plans[plan];
-        slot.steps.operations = 2;
-        slot.steps.push(Step::Operations { first: 0, count: 1 });
-        slot.steps.push(Step::Operations { first: 1, count: 1 });
-        slot.steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
         Ok(())
     }
 
@@ -330,7 +323,7 @@ impl Log {
         besides: Option<u64>,
         exec: &Executor<M>,
     ) -> Option<u64> {
-        let width = u64::from(exec.geometry.width);
+        let width = u64::from(exec.geometry().width);
         let start = u64::from(self.segment_of(slot)) * self.segment_slots();
         let mut near =
             start.max((slot + 1).saturating_sub(width))..(slot + width).min(start + self.segment_slots());
@@ -354,20 +347,20 @@ impl Log {
 
     /// Verifies that the content that was read is a copy of the expected summary.
     pub(crate) fn verified_copy<M: Memory>(&self, id: u32, outcome: Outcome, exec: &Executor<M>) -> Outcome {
-        let slot = exec.plans[exec.plan_of(id)].row;
-        let is_it = self.is_copy_of(slot, exec.memory.bytes(exec.buffer_of(id, self)));
+        let slot = exec.plan(exec.plan_of(id)).row;
+        let is_it = self.is_copy_of(slot, exec.memory().bytes(exec.buffer_of(id, self)));
         if is_it { outcome } else { Outcome::Corrupt }
     }
 
     /// Handles a failed write to the member that is rebuilt: the chunk is not on the member.
     pub(crate) fn gave_up_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
-        exec.plans[plan].gave_up = true;
+        exec.plan_mut(plan).gave_up = true;
         AfterErrors::NextStep
     }
 
     /// The chunks of a stripe are rebuilt by the walk of this turn, or cannot be.
     fn rebuilt<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &Executor<M>) {
-        let &Plan { row, gave_up, lost, .. } = &exec.plans[plan];
+        let &Plan { row, gave_up, lost, .. } = exec.plan(plan);
         let is_unrecovered = self.lost_live_columns(plan, exec) != 0;
         let is_damaged = gave_up || lost & !self.slots_on_failed(plan, lost, exec) != 0;
         self.segments.let_go(self.segment_of(row));
@@ -378,10 +371,10 @@ impl Log {
 
     /// A copy of a summary is written by the walk of this turn, or cannot be.
     fn recopied<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &Executor<M>) {
-        let &Plan { row, gave_up, lost, .. } = &exec.plans[plan];
+        let &Plan { row, gave_up, lost, .. } = exec.plan(plan);
         let segment = self.segment_of(row);
         self.segments.let_go(segment);
-        if self.is_walked(turn, gave_up || lost != 0, gave_up) && gave_up && !exec.read_only {
+        if self.is_walked(turn, gave_up || lost != 0, gave_up) && gave_up && !exec.reads_only() {
             // No other copy of the summary is left.
             self.durable_mut().note_shaky(segment);
         }
@@ -404,7 +397,7 @@ impl Log {
 
     /// Lets superblocks record the progress of the rebuild, as soon as the progress is durable; or its end.
     pub(crate) fn note_rebuild<M: Memory>(&mut self, exec: &mut Executor<M>) {
-        let is_any_failed = exec.any_failed;
+        let is_any_failed = exec.is_any_failed();
         let believes = exec.has_bug(Bug::LeftOutForgotten);
         let durable = self.durable_mut();
         let (mut at, mut scrubs) = (0, false);

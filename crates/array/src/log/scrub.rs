@@ -34,7 +34,7 @@ impl Log {
     /// Closes the open batches, when a scrub begins: what they have on the members is read once their summaries are written.
     /// Only batches that are opened later are skipped.
     fn close_batches_to_scrub<M: Memory>(&mut self, exec: &Executor<M>) {
-        if !exec.read_only && !exec.has_bug(Bug::OpenBatchesNotScrubbed) {
+        if !exec.reads_only() && !exec.has_bug(Bug::OpenBatchesNotScrubbed) {
             (0..self.open.len()).for_each(|stream| self.close_batch(stream));
         }
     }
@@ -102,7 +102,7 @@ impl Log {
         let is_copy = role == Role::Copy && !self.is_on_failed(slot, exec) && !log.is_stale(slot);
         let is_read = !is_writing && (counts || is_copy);
         let lacks_room = exec.has_bug(Bug::RepairTakesSpace)
-            && self.buffer.available() < (walk.under_way + 1) * exec.geometry.data;
+            && self.buffer.available() < (walk.under_way + 1) * exec.geometry().data;
         if is_read && (lacks_room || !self.may_walk(walk.under_way, exec)) {
             return false;
         }
@@ -135,12 +135,12 @@ impl Log {
         durable.sync.is_asked |= has_moved || waits || !durable.collected.is_empty();
         let is_verified = durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
         let is_repeated = durable.members.scrub.walk.is_some();
-        if is_verified && !exec.any_failed {
+        if is_verified && !exec.is_any_failed() {
             // All copies of summaries are good, those too that a rebuild could not write at first.
             durable.shaky.clear();
         }
-        if is_verified && durable.shaky.is_empty() && !exec.read_only {
-            exec.metadata.doubted = 0;
+        if is_verified && durable.shaky.is_empty() && !exec.reads_only() {
+            exec.trust(u64::MAX);
             durable.is_news |= durable.members.superblock.verify();
         }
         if is_repeated {
@@ -162,28 +162,24 @@ impl Log {
         plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let Plan { row: slot, lost, .. } = exec.plans[plan];
-        let column = slot % u64::from(exec.geometry.width);
+        let Plan { row: slot, lost, .. } = *exec.plan(plan);
+        let column = slot % u64::from(exec.geometry().width);
         if lost >> column & 1 != 0 {
             return self.build_recopy(plan, exec);
         }
         let (member, page) = self.member(slot);
         let (kind, class, column) = (OperationKind::Read, Class::Repair, column as u8);
-        let id = exec.first_operation(plan) as usize;
-        exec.slots[id].operation = Operation { page, member, kind, class, column, ..Operation::default() };
-        let slot = &mut exec.plans[plan];
-        slot.steps.operations = 1;
-        slot.steps.push(Step::Operations { first: 0, count: 1 });
-        slot.steps.acknowledge_here();
+        exec.push_step(plan, [Operation { page, member, kind, class, column, ..Operation::default() }]);
+        exec.plan_mut(plan).steps.acknowledge_here();
         self.durable_mut().members.scrub.counts.pages += 1;
         Ok(())
     }
 
     /// A copy of a summary was read.
     fn looked_at<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let (row, gave_up, is_bad) = (slot.row, slot.gave_up, slot.lost != 0);
-        let reads_only = exec.read_only;
+        let reads_only = exec.reads_only();
         let segment = self.segment_of(row);
         self.segments.let_go(segment);
         let durable = self.durable_mut();
@@ -201,9 +197,9 @@ impl Log {
     fn build_scrub<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
         let failed = self.slots_on_failed(plan, present, exec);
-        let bad = exec.plans[plan].lost & present & !failed;
+        let bad = exec.plan(plan).lost & present & !failed;
         let lost = bad | failed;
-        let data = exec.geometry.data_columns() & present;
+        let data = exec.geometry().data_columns() & present;
         let rewritten = if self.may_rewrite(plan, bad, exec) { bad } else { 0 };
         let wanted = lost & data | rewritten;
         let is_beyond = bad != 0 && self.is_beyond(lost, wanted, exec);
@@ -213,7 +209,7 @@ impl Log {
             }
             return self.build_salvage(plan, lost, exec);
         }
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.missing = lost;
         slot.wanted = wanted;
         if bad == 0 {
@@ -224,24 +220,24 @@ impl Log {
             // The valid chunks may have to move, so all of them are read.
             let sources = data & !lost | self.stripe_sources(present, lost, wanted, exec);
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
-            exec.plans[plan].steps.push(Step::Compute { pages: sources.count_ones() as u16 });
+            exec.plan_mut(plan).steps.push(Step::Compute { pages: sources.count_ones() as u16 });
             if rewritten != 0 && !exec.has_bug(Bug::RepairNotWritten) {
                 self.push_slots(plan, rewritten, OperationKind::Write, |_| Class::Repair, exec);
             }
         }
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// Whether the `bad` columns of a stripe may be rewritten where they are: only with content of a known checksum, which
     /// proves that it is the content that was written there.
     fn may_rewrite<M: Memory>(&self, plan: PlanId, bad: u64, exec: &Executor<M>) -> bool {
         let is_known = |column| !M::CARRIES_DATA || self.column(plan, column).checksum.is_some();
-        bad != 0 && !exec.read_only && !exec.has_bug(Bug::RepairTakesSpace) && columns(bad).all(is_known)
+        bad != 0 && !exec.reads_only() && !exec.has_bug(Bug::RepairTakesSpace) && columns(bad).all(is_known)
     }
 
     /// Whether columns with errors are read once more, because too much seems lost: only once.
     pub(crate) fn looks_again<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         let looks = self.jobs[plan].trust != Trust::Nothing && slot.lost != 0 && !slot.looked_again;
         if looks {
             (slot.looked_again, slot.lost) = (true, 0);
@@ -253,12 +249,12 @@ impl Log {
     /// that cannot be read are lost; a stripe without valid chunks loses nothing.
     pub(crate) fn build_salvage<M: Memory>(&mut self, plan: PlanId, lost: u64, exec: &mut Executor<M>) {
         let left = self.live_columns(plan, exec) & !lost;
-        let slot = &mut exec.plans[plan];
+        let slot = exec.plan_mut(plan);
         slot.gave_up = true;
         (slot.missing, slot.wanted) = (lost, left);
         self.jobs[plan].trust = Trust::Nothing;
         self.push_slots(plan, left, OperationKind::Read, |_| Class::Decode, exec);
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// The data columns of the stripe of `plan` that hold valid chunks.
@@ -266,15 +262,15 @@ impl Log {
         let log = self;
         let homes = log.homes(plan);
         let is_live = |&column: &u32| log.is_home(log.column(plan, column).chunk, homes[column as usize]);
-        let data = exec.geometry.data_columns() & self.present(plan);
+        let data = exec.geometry().data_columns() & self.present(plan);
         columns(data).filter(is_live).fold(0, |live, column| live | 1 << column)
     }
 
     /// The valid chunks of the stripe of `plan`, a completed plan of a walk, that cannot be read.
     pub(crate) fn lost_live_columns<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
-        let Plan { missing, .. } = exec.plans[plan];
+        let Plan { missing, .. } = *exec.plan(plan);
         let PlanState { trust, .. } = self.jobs[plan];
-        let data = exec.geometry.data_columns();
+        let data = exec.geometry().data_columns();
         let is_beyond = trust == Trust::Nothing || self.is_beyond(missing, missing & data, exec);
         if is_beyond { self.live_columns(plan, exec) & missing } else { 0 }
     }
@@ -283,14 +279,14 @@ impl Log {
     /// its last valid chunk meanwhile is not read again, so its pages do not count.
     fn scrubbed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
-        let Plan { row, lost, gave_up, .. } = exec.plans[plan];
+        let Plan { row, lost, gave_up, .. } = *exec.plan(plan);
         let live = self.live_columns(plan, exec);
         let counts = live != 0 || exec.has_bug(Bug::DeadStripeCounted);
         let bad = if counts { lost & present & !self.slots_on_failed(plan, present, exec) } else { 0 };
         let lost = self.lost_live_columns(plan, exec);
         let is_whole = !gave_up && (bad == 0 || self.may_rewrite(plan, bad, exec));
         // If the stripe cannot be decoded, the chunks that were read directly move.
-        let moved = if is_whole || exec.read_only { 0 } else { live & !lost };
+        let moved = if is_whole || exec.reads_only() { 0 } else { live & !lost };
         let count = moved.count_ones();
         let has_space =
             self.buffer.available() >= count && self.has_space_for(count) && !self.is_beyond_parity(exec);
@@ -299,7 +295,7 @@ impl Log {
         self.segments.let_go(segment);
         let durable = self.durable_mut();
         durable.members.scrub.counts.bad += u64::from(bad.count_ones());
-        if !exec.read_only {
+        if !exec.reads_only() {
             // What was rewritten is repaired. What moves is repaired too, and the rest of such a stripe is obsolete.
             let (repaired, obsolete) = match (is_whole, moves || moved == 0) {
                 (true, _) => (bad, 0),

@@ -11,7 +11,6 @@ use stripewise_core::format::Copy;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::Step;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
@@ -22,7 +21,7 @@ use crate::log::job::WriteMetadata;
 impl Log {
     /// Lets request `id`, a flush, wait until all writes acknowledged before it are durable.
     pub(crate) fn join_sync<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) {
-        exec.requests[id].remaining += 1;
+        exec.request_mut(id).remaining += 1;
         self.durable_mut().sync.waiting.push(id);
     }
 
@@ -32,7 +31,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if !self.is_kept() || exec.read_only {
+        if !self.is_kept() || exec.reads_only() {
             return false;
         }
         match self.phase() {
@@ -200,7 +199,7 @@ impl Log {
     fn mark_time<M: Memory>(&mut self, exec: &mut Executor<M>) {
         self.note_rebuild(exec);
         let is_early = exec.has_bug(Bug::CommitEarly);
-        let parity = exec.geometry.tolerance();
+        let parity = exec.geometry().tolerance();
         let log = &mut *self;
         let (is_full, segments) = (log.is_full, log.segments.count());
         let durable = log.durable_mut();
@@ -274,14 +273,14 @@ impl Log {
                 | Phase::FlushName
         );
         let skips =
-            !exec.members.volatile_cache || phase == Phase::FlushData && exec.has_bug(Bug::FlushDropped);
+            !exec.members().volatile_cache || phase == Phase::FlushData && exec.has_bug(Bug::FlushDropped);
         let sync = &self.durable().sync;
         let is_wanting = if is_flush { !sync.is_flushing && !skips } else { sync.begun < sync.writes.len() };
         if is_wanting {
             if !exec.has_free_plan() {
                 return false;
             }
-            let width = exec.geometry.width as usize;
+            let width = exec.geometry().width as usize;
             let sync = &mut self.durable_mut().sync;
             sync.under_way += 1;
             sync.is_flushing = is_flush;
@@ -431,37 +430,26 @@ impl Log {
             let touched = if sync.phase == Phase::FlushData { u64::MAX } else { sync.touched };
             return exec.build_flush_of(plan, |member| touched >> member & 1 != 0);
         }
-        let first = exec.plans[plan].row as usize;
+        let first = exec.plan(plan).row as usize;
         let is_superblock = matches!(sync.phase, Phase::Front | Phase::Back);
         let gone = if is_superblock { sync.gone } else { 0 };
-        let mut operations = 0u16;
+        exec.push_step(plan, []);
         for nth in 0..pages as usize {
             let PageWrite { member, page, content } = self.durable().sync.writes[first + nth];
-            if exec.failed[member as usize] || gone >> member & 1 != 0 {
+            if exec.is_failed(member) || gone >> member & 1 != 0 {
                 continue;
             }
             if M::CARRIES_DATA {
                 let buffer = self.take_metadata_page(plan, nth as u32, exec);
-                let into = exec.memory.bytes_mut(buffer);
+                let into = exec.memory_mut().bytes_mut(buffer);
                 let bytes = &self.durable().sync.bytes[content..];
                 let bytes = &bytes[..bytes.len().min(into.len())];
                 into[..bytes.len()].copy_from_slice(bytes);
             }
-            let id = exec.first_operation(plan) as usize + operations as usize;
-            exec.slots[id].operation = Operation {
-                page,
-                member,
-                kind: OperationKind::Write,
-                class: Class::Metadata,
-                column: nth as u8,
-                ..Operation::default()
-            };
-            operations += 1;
+            let (kind, class, column) = (OperationKind::Write, Class::Metadata, nth as u8);
+            exec.add_operation(plan, Operation { page, member, kind, class, column, ..Operation::default() });
         }
-        let slot = &mut exec.plans[plan];
-        slot.steps.operations = operations;
-        slot.steps.push(Step::Operations { first: 0, count: operations });
-        slot.steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
     }
 
     /// A plan of [`Self::build_sync`] is over.

@@ -52,15 +52,15 @@ impl Log {
 
     /// P + 1 working members of one group, another group each turn. A joining member keeps no copy before it is cleared.
     fn keepers<M: Memory>(&self, turn: u64, exec: &Executor<M>) -> Vec<u16> {
-        let copies = exec.geometry.tolerance() + 1;
+        let copies = exec.geometry().tolerance() + 1;
         let missing = exec.failed_members() | self.durable().sync.uncleared;
-        exec.geometry.keepers(copies, turn, missing).collect()
+        exec.geometry().keepers(copies, turn, missing).collect()
     }
 
     /// Writes zeros over the checkpoints and commit records of joining members: their old content is from another time. Those
     /// that may lack the back copy of the superblock get one.
     pub(crate) fn clear_metadata<M: Memory>(&mut self, exec: &mut Executor<M>) {
-        let page_bytes = exec.members.page_bytes as usize;
+        let page_bytes = exec.members().page_bytes as usize;
         let durable = self.durable_mut();
         let (slots, ring) = (durable.layout.checkpoint, durable.layout.commits);
         if M::CARRIES_DATA {
@@ -90,7 +90,6 @@ impl Log {
     /// Writes a copy of all superblocks in the array: the front copy with all events since the last superblocks, the back copy
     /// with exactly the same content, whatever happened meanwhile. A member that joined meanwhile is not in that version.
     pub(crate) fn write_superblocks<M: Memory>(&mut self, copy: Copy, exec: &mut Executor<M>) {
-        let failed = exec.failed.clone();
         let durable = self.durable_mut();
         if copy == Copy::Front {
             durable.is_news = false;
@@ -104,13 +103,13 @@ impl Log {
             let forgets = exec.has_bug(Bug::DamageForgotten);
             let reason = |member| if forgets { FailReason::Gone } else { exec.reason_of(member) };
             durable.members.record_failed(exec.failed_members(), durable.horizon, reason);
-            durable.members.superblock.doubt(exec.metadata.doubted);
+            durable.members.superblock.doubt(exec.doubted());
             durable.sync.superblock = Some(durable.members.superblock.clone());
         }
         let Some(mut superblock) = durable.sync.superblock.take() else { return };
         let pages = durable.layout.superblock_pages;
         let page_bytes = superblock.page_bytes as usize;
-        for (member, _) in (0..).zip(&failed).filter(|(_, failed)| !**failed) {
+        for member in (0..exec.members().count as u16).filter(|&member| !exec.is_failed(member)) {
             let record = superblock.members[member as usize];
             if record.state == MemberState::Failed || durable.sync.gone >> member & 1 != 0 {
                 continue;
@@ -136,7 +135,7 @@ impl Log {
     pub(crate) fn write_commit<M: Memory>(&mut self, exec: &mut Executor<M>) {
         let turn = self.durable().commits + 1;
         let keepers = self.keepers(turn, exec);
-        let page_bytes = exec.members.page_bytes as usize;
+        let page_bytes = exec.members().page_bytes as usize;
         let durable = self.durable_mut();
         durable.commits = turn;
         let commit = Commit {
@@ -160,7 +159,7 @@ impl Log {
 
     /// Writes the pages after the header of the next checkpoint's slot.
     pub(crate) fn write_body<M: Memory>(&mut self, exec: &mut Executor<M>) {
-        let page_bytes = exec.members.page_bytes as usize;
+        let page_bytes = exec.members().page_bytes as usize;
         let (segments, capacity) = (self.segments.count(), self.capacity);
         let turn = self.durable().checkpoint + 1;
         let keepers = self.keepers(turn, exec);
@@ -192,7 +191,7 @@ impl Log {
 
     /// Writes the header of the checkpoint whose body is written.
     pub(crate) fn write_header<M: Memory>(&mut self, exec: &mut Executor<M>) {
-        let page_bytes = exec.members.page_bytes as usize;
+        let page_bytes = exec.members().page_bytes as usize;
         let durable = self.durable_mut();
         let page = durable.slot_of_checkpoint(durable.checkpoint + 1);
         if M::CARRIES_DATA {

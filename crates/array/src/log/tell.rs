@@ -7,7 +7,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Plan, Step};
+use stripewise_core::plan::Plan;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::Job;
@@ -41,7 +41,7 @@ impl Log {
     /// Builds the step of reading a summary: a copy that was not found bad.
     fn build_tell<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> Result<(), TooManyLost> {
         self.push_copy(plan, exec)?;
-        exec.plans[plan].steps.acknowledge_here();
+        exec.plan_mut(plan).steps.acknowledge_here();
         Ok(())
     }
 
@@ -52,29 +52,20 @@ impl Log {
         plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let Plan { row, .. } = exec.plans[plan];
+        let Plan { row, .. } = *exec.plan(plan);
         let first = self.directory.batch(row).0;
         let copy = self.good_copy(first, self.jobs[plan].unread, None, exec).ok_or(TooManyLost)?;
         let (member, page) = self.member(copy);
-        let id = exec.first_operation(plan);
-        exec.slots[id as usize].operation = Operation {
-            page,
-            member,
-            kind: OperationKind::Read,
-            class: Class::Metadata,
-            column: (copy % u64::from(exec.geometry.width)) as u8,
-            ..Operation::default()
-        };
-        let slot = &mut exec.plans[plan];
-        slot.steps.operations = 1;
-        slot.steps.push(Step::Operations { first: 0, count: 1 });
+        let column = (copy % u64::from(exec.geometry().width)) as u8;
+        let (kind, class) = (OperationKind::Read, Class::Metadata);
+        exec.push_step(plan, [Operation { page, member, kind, class, column, ..Operation::default() }]);
         Ok(())
     }
 
     /// Gives `plan`, which needs the checksums of its stripe, these checksums from memory, if the batch is still being
     /// written.
     pub(crate) fn told_by_batch<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
-        let row = exec.plans[plan].row;
+        let row = exec.plan(plan).row;
         let present = self.present(plan);
         let Some(durable) = &self.durable else { return false };
         let Some(nth) = durable.batches.iter().position(|batch| (batch.first..batch.end).contains(&row))
@@ -91,27 +82,27 @@ impl Log {
 
     /// Gives `plan`, which has read a summary, the checksums of its stripe; its steps are built again.
     pub(crate) fn told_by_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, .. } = exec.plans[plan];
+        let Plan { row, .. } = *exec.plan(plan);
         let present = self.present(plan);
         let page = exec.buffer_of(exec.first_operation(plan), self);
         let copy = self.directory.batch(row).0;
-        let told = self.read_summary(copy, Some(exec.memory.bytes(page)), Vec::new());
+        let told = self.read_summary(copy, Some(exec.memory().bytes(page)), Vec::new());
         for column in columns(present) {
             let content = self.look_up(&told, self.homes(plan)[column as usize]);
             self.set_content(plan, column, content.unwrap_or(Content::UNKNOWN));
         }
         self.jobs[plan].trust = Trust::Sources;
-        exec.plans[plan].build_again = true;
+        exec.plan_mut(plan).build_again = true;
     }
 
     /// A summary was read, or none of its copies can be read.
     fn summary_read<M: Memory>(&mut self, plan: PlanId, walker: Walker, exec: &mut Executor<M>) {
-        let Plan { row: copy, gave_up, .. } = exec.plans[plan];
+        let Plan { row: copy, gave_up, .. } = *exec.plan(plan);
         let page = (M::CARRIES_DATA && !gave_up).then(|| exec.buffer_of(exec.first_operation(plan), self));
         let log = &mut *self;
         let segment = log.segment_of(copy);
         log.segments.let_go(segment);
-        log.tell(walker, copy, page.map(|page| exec.memory.bytes(page)));
+        log.tell(walker, copy, page.map(|page| exec.memory().bytes(page)));
         if exec.has_bug(Bug::LaterBatchPassed) {
             let slots = log.segment_slots() as usize;
             log.durable_mut().told[walker as usize].contents.resize(slots, Content::UNKNOWN);

@@ -88,7 +88,7 @@ impl Log {
     /// The number of valid chunks up to which collecting a segment gains space, where stripes have `data` chunks.
     pub(crate) fn stripes_of_victim<M: Memory>(&self, data: u32, exec: &Executor<M>) -> u32 {
         let relocation_streams = self.classes.relocation_streams();
-        let stripes = exec.scheme.elastic.segment_rows / exec.geometry.depth;
+        let stripes = exec.scheme().elastic.segment_rows / exec.geometry().depth;
         match &self.durable {
             None => data * (stripes - relocation_streams),
             // A checkpoint may close the batches of live chunks early.

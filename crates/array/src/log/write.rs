@@ -44,7 +44,10 @@ impl Log {
     /// Whether more members of a group are lost than parity tolerates, so that no write can become durable.
     #[inline]
     pub(crate) fn is_beyond_parity<M: Memory>(&self, exec: &Executor<M>) -> bool {
-        exec.any_failed && self.is_kept() && exec.has_lost_data(self) && !exec.has_bug(Bug::BeyondParityTaken)
+        exec.is_any_failed()
+            && self.is_kept()
+            && exec.has_lost_data(self)
+            && !exec.has_bug(Bug::BeyondParityTaken)
     }
 
     /// Fails the requests that wait until chunks in memory are on the members. The chunks stay in memory, from where reads
@@ -59,7 +62,7 @@ impl Log {
         for stream in 0..self.open.len() {
             while let Some((id, _)) = self.buffer.queues[stream].triggers.pop_front() {
                 if why == Refusal::Lost {
-                    why.mark(&mut exec.requests[id]);
+                    why.mark(exec.request_mut(id));
                 }
                 self.let_go(id, exec, driver);
                 is_any = true;
@@ -78,18 +81,18 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        let kind = exec.requests[id].host.kind;
+        let kind = exec.request(id).host.kind;
         if kind != RequestKind::Read && self.is_beyond_parity(exec) {
             // Nothing of it could become durable. What was acknowledged before waits in memory for the members.
-            Refusal::Lost.mark(&mut exec.requests[id]);
+            Refusal::Lost.mark(exec.request_mut(id));
             return true;
         }
-        while !exec.requests[id].cursor.is_done() {
-            let (chunk, end) = exec.requests[id].cursor.remaining();
+        while !exec.request(id).cursor.is_done() {
+            let (chunk, end) = exec.request(id).cursor.remaining();
             let chunks = match kind {
                 RequestKind::Read => {
                     let count = self.read_chunks(id, chunk, end, exec, driver);
-                    let first = exec.requests[id].pages.0;
+                    let first = exec.request(id).pages.0;
                     self.classes.note_read(first, chunk, count);
                     count
                 }
@@ -110,7 +113,7 @@ impl Log {
             if chunks == 0 {
                 return false;
             }
-            exec.requests[id].cursor = RowCursor::new(chunk + chunks, end - chunk - chunks);
+            exec.request_mut(id).cursor = RowCursor::new(chunk + chunks, end - chunk - chunks);
         }
         true
     }
@@ -141,11 +144,11 @@ impl Log {
             self.refuse(id, exec);
             return Written::Taken;
         }
-        if durable && exec.free_attachment == NONE {
+        if durable && !exec.has_attachments(1) {
             return Written::Waits;
         }
         let sectors =
-            if exec.requests[id].in_part { exec.sectors_of_page(id, chunk) } else { exec.whole_page };
+            if exec.request(id).in_part { exec.sectors_of_page(id, chunk) } else { exec.whole_page() };
         let location = self.location(chunk);
         let is_waiting = matches!(location, Location::Buffered(place) if self.buffer.get(place).waits);
         if !is_waiting && !self.has_place() {
@@ -155,13 +158,13 @@ impl Log {
             self.refuse(id, exec);
             return Written::Taken;
         }
-        if sectors != exec.whole_page
+        if sectors != exec.whole_page()
             && let Location::Mapped(slot) = location
         {
             return self.merge_chunk(id, chunk, slot, exec, driver);
         }
-        if sectors != exec.whole_page && location == Location::Lost {
-            exec.requests[id].failed = true;
+        if sectors != exec.whole_page() && location == Location::Lost {
+            exec.request_mut(id).failed = true;
             return Written::Taken;
         }
         let stream = self.classify(id, chunk, exec);
@@ -171,18 +174,12 @@ impl Log {
 
     /// Fails request `id`: the array has no space for one of its chunks.
     pub(crate) fn refuse<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) {
-        Refusal::NoSpace.mark(&mut exec.requests[id]);
+        Refusal::NoSpace.mark(exec.request_mut(id));
     }
 
     /// Whether a write waits until its chunks are on the members.
     pub(crate) fn is_durable<M: Memory>(&self, exec: &Executor<M>) -> bool {
-        exec.scheme.elastic.acknowledge == AcknowledgeWrites::Durable
-    }
-
-    /// Frees an attachment that is in no list any more.
-    pub(crate) fn free_attachment_of<M: Memory>(&mut self, node: u32, exec: &mut Executor<M>) {
-        exec.attachments[node as usize].next = exec.free_attachment;
-        exec.free_attachment = node;
+        exec.scheme().elastic.acknowledge == AcknowledgeWrites::Durable
     }
 
     /// Puts the `sectors` of `chunk` that request `id` writes into controller memory. The rest of the chunk is in memory
@@ -243,7 +240,7 @@ impl Log {
     /// The stream of `chunk`, which request `id` writes: the stream of its class.
     #[inline]
     pub(crate) fn classify<M: Memory>(&mut self, id: RequestId, chunk: u64, exec: &mut Executor<M>) -> usize {
-        let request = &exec.requests[id];
+        let request = exec.request(id);
         let (host, first) = (request.host, request.pages.0);
         if chunk == first {
             self.hotness.begin_request(host.offset, host.bytes.into());
@@ -262,10 +259,10 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let now = exec.now;
-        let waits = exec.scheme.elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
+        let now = exec.now();
+        let waits = exec.scheme().elastic.acknowledge == AcknowledgeWrites::TriggerWaits;
         self.await_durability(id, place, exec);
-        let (first, last) = exec.requests[id].pages;
+        let (first, last) = exec.request(id).pages;
         self.buffer.push(stream, place, now);
         self.set_memory(chunk, place);
         let unit = self.stripe_fill.of_write(stream, last - first + 1);
@@ -275,7 +272,7 @@ impl Log {
             queue.due += unit;
             if waits && is_written {
                 queue.triggers.push_back((id, unit));
-                exec.requests[id].remaining += 1;
+                exec.request_mut(id).remaining += 1;
             }
         } else {
             self.time_stream(stream, exec, driver);
@@ -289,17 +286,14 @@ impl Log {
             return;
         }
         if self.is_beyond_parity(exec) {
-            return Refusal::Lost.mark(&mut exec.requests[id]);
+            return Refusal::Lost.mark(exec.request_mut(id));
         }
         if self.is_full {
             return self.refuse(id, exec);
         }
-        let node = exec.free_attachment;
-        exec.free_attachment = exec.attachments[node as usize].next;
         let first = &mut self.buffer.get_mut(place).first_request;
-        let next = std::mem::replace(first, node);
-        exec.attachments[node as usize] = Attachment { request: id, next };
-        exec.requests[id].remaining += 1;
+        *first = exec.attachments_mut().take(id, *first);
+        exec.request_mut(id).remaining += 1;
     }
 
     /// Sets the timer of a stream, if its chunks must not wait forever.
@@ -309,7 +303,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let (now, wait) = (exec.now, exec.scheme.elastic.wait.0);
+        let (now, wait) = (exec.now(), exec.scheme().elastic.wait.0);
         let is_timed = wait > 0 && stream < self.hosts();
         let Some(since) = self.buffer.since(stream).filter(|_| is_timed) else { return };
         let queue = &mut self.buffer.queues[stream];
@@ -323,7 +317,7 @@ impl Log {
 
     /// Handles the timers: chunks that have waited long enough become due.
     pub(crate) fn timer_due<M: Memory, D: Driver<M>>(&mut self, exec: &mut Executor<M>, driver: &mut D) {
-        let (now, wait) = (exec.now, exec.scheme.elastic.wait.0);
+        let (now, wait) = (exec.now(), exec.scheme().elastic.wait.0);
         if wait == 0 {
             return;
         }
@@ -351,7 +345,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        if exec.sectors_of_page(id, chunk) != exec.whole_page {
+        if exec.sectors_of_page(id, chunk) != exec.whole_page() {
             return;
         }
         let waiting = match self.location(chunk) {
@@ -373,7 +367,7 @@ impl Log {
     fn discard_place<M: Memory, D: Driver<M>>(&mut self, place: u32, exec: &mut Executor<M>, driver: &mut D) {
         let page = self.buffer.get(place).page;
         if M::CARRIES_DATA && page != NONE {
-            exec.memory.give(page);
+            exec.memory_mut().give(page);
         }
         self.release_waiters(place, None, exec, driver);
         self.buffer.give(place);
@@ -390,10 +384,10 @@ impl Log {
         let mut node = std::mem::replace(&mut self.buffer.get_mut(place).first_request, NONE);
         let is_any = node != NONE;
         while node != NONE {
-            let Attachment { request: id, next } = exec.attachments[node as usize];
-            self.free_attachment_of(node, exec);
+            let Attachment { request: id, next } = exec.attachments()[node];
+            exec.attachments_mut().release(node);
             if let Some(why) = failure {
-                why.mark(&mut exec.requests[id]);
+                why.mark(exec.request_mut(id));
             }
             self.let_go(id, exec, driver);
             node = next;
@@ -408,7 +402,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let request = &mut exec.requests[id];
+        let request = exec.request_mut(id);
         request.remaining -= 1;
         if request.remaining == 0 {
             let acknowledgement = exec.acknowledgement(id, self);
@@ -426,7 +420,7 @@ impl Log {
     ) -> bool {
         let drops = exec.has_bug(Bug::FlushDropped);
         let log = &mut *self;
-        if exec.requests[id].drained || !(log.is_volatile || exec.members.volatile_cache) {
+        if exec.request(id).drained || !(log.is_volatile || exec.members().volatile_cache) {
             return true;
         }
         if log.is_volatile && !drops {
@@ -444,13 +438,13 @@ impl Log {
             }
         }
         let is_append = |exec: &Executor<M>, plan: PlanId| {
-            let plan = &exec.plans[plan];
+            let plan = exec.plan(plan);
             plan.purpose == Purpose::Append && plan.is_under_way
         };
         if !exec.wait_for_all(id, is_append) {
             return false;
         }
-        exec.requests[id].drained = true;
+        exec.request_mut(id).drained = true;
         true
     }
 
@@ -475,7 +469,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> bool {
-        if exec.read_only {
+        if exec.reads_only() {
             return true;
         }
         if self.is_kept() {
@@ -489,7 +483,7 @@ impl Log {
     /// Handles the loss or return of a member. Segments of groups that can hold no stripes are not opened until they can
     /// again.
     pub(crate) fn review_groups<M: Memory>(&mut self, exec: &mut Executor<M>) {
-        let groups = exec.geometry.groups;
+        let groups = exec.geometry().groups;
         for group in 0..groups {
             let takes_stripes = self.data_of_group(group, exec) > 0;
             match (takes_stripes, self.segments.is_retired(group)) {
@@ -514,10 +508,10 @@ impl Log {
     /// read-intensive chunks.
     pub(crate) fn assume_written<M: Memory>(&mut self, chunks: u64, exec: &mut Executor<M>) {
         let log = &mut *self;
-        let (data, parity) = (u64::from(exec.geometry.data), u64::from(exec.geometry.parity()));
+        let (data, parity) = (u64::from(exec.geometry().data), u64::from(exec.geometry().parity()));
         let end = chunks.min(log.capacity);
         if log.depth > 1 {
-            return log.assume_deep(end, exec.code.as_ref());
+            return log.assume_deep(end, exec.code());
         }
         let depth = u64::from(log.classes.depth(0));
         let (mut chunk, mut turn) = (0, 0);

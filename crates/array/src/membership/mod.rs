@@ -234,7 +234,7 @@ impl<W, R: Part> Membership<W, R> {
     /// The group of `member`, which is being rebuilt, if its rebuild must wait: members of the group failed, and together with
     /// those that still lack content they are more than parity tolerates. What cannot be decoded may return with them.
     pub(crate) fn halted_by<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
-        if !exec.any_failed || exec.has_bug(Bug::RebuildNotHalted) {
+        if !exec.is_any_failed() || exec.has_bug(Bug::RebuildNotHalted) {
             return None;
         }
         self.needs_own(member, exec).filter(|&group| exec.failed_of_group(group) > 0)
@@ -244,18 +244,18 @@ impl<W, R: Part> Membership<W, R> {
     /// content, more failed than parity tolerates. Only the devices of those that failed may have what cannot be decoded.
     pub(crate) fn needs_own<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
         let (group, failed, lacking) = self.gone_of(member, exec);
-        (failed + lacking > exec.geometry.tolerance()).then_some(group)
+        (failed + lacking > exec.geometry().tolerance()).then_some(group)
     }
 
     /// The group of `member`, which failed, if rebuilds in it would stay halted when `member` alone is back.
     pub(crate) fn halted_without<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
         let (group, failed, lacking) = self.gone_of(member, exec);
-        (lacking > 0 && failed > 1 && failed - 1 + lacking > exec.geometry.tolerance()).then_some(group)
+        (lacking > 0 && failed > 1 && failed - 1 + lacking > exec.geometry().tolerance()).then_some(group)
     }
 
     /// The group of `member`, with the number of its members that failed, and of those that still lack content.
     fn gone_of<M: Memory>(&self, member: u16, exec: &Executor<M>) -> (u32, u32, u32) {
-        let group_of = |member: u16| exec.geometry.group_of(member.into());
+        let group_of = |member: u16| exec.geometry().group_of(member.into());
         let group = group_of(member);
         let is_its = |its: &&Rebuild<R>| group_of(its.member) == group && its.part.is_lacking();
         let lacking = self.rebuilds.iter().filter(is_its).count() as u32;

@@ -210,7 +210,9 @@ impl<M: Memory> Array<M> {
             } else {
                 superblocks::erase_moved(media, &offered, &assembly.superblock, &opened.positions);
             }
-            array.exec_mut().metadata.believes = opening.unchained;
+            if opening.unchained {
+                array.exec_mut().doubt_none();
+            }
             (array, opened)
         })
     }

@@ -43,24 +43,24 @@ impl WholeRows {
         if !exec.has_free_plan() {
             return None;
         }
-        let mut cursor = exec.requests[id].cursor;
-        let piece = cursor.next(&exec.geometry)?;
-        exec.requests[id].cursor = cursor;
-        let purpose = match exec.requests[id].host.kind {
+        let mut cursor = exec.request(id).cursor;
+        let piece = cursor.next(exec.geometry())?;
+        exec.request_mut(id).cursor = cursor;
+        let purpose = match exec.request(id).host.kind {
             RequestKind::Read => Purpose::Read,
             _ => Purpose::Write,
         };
         let plan = exec.take_plan(piece.row, purpose);
-        exec.plans[plan].wanted = mask_of(&piece);
+        exec.plan_mut(plan).wanted = mask_of(&piece);
         exec.attach(plan, id);
         Some(plan)
     }
 
     fn load(plan: PlanId, id: RequestId, exec: &mut Executor<PageMemory>) {
-        for column in columns(exec.plans[plan].wanted) {
+        for column in columns(exec.plan(plan).wanted) {
             let page = exec.buffer(plan, column, Version::New);
-            let array_page = exec.geometry.array_page(exec.plans[plan].row, column);
-            exec.load_host(page, array_page, id, exec.whole_page);
+            let array_page = exec.geometry().array_page(exec.plan(plan).row, column);
+            exec.load_host(page, array_page, id, exec.whole_page());
         }
     }
 }
@@ -72,12 +72,12 @@ impl Placement<PageMemory> for WholeRows {
         exec: &mut Executor<PageMemory>,
         driver: &mut D,
     ) -> Split {
-        let kind = exec.requests[id].host.kind;
+        let kind = exec.request(id).host.kind;
         if kind == RequestKind::Flush {
             let is_done = !exec.wants_members_flushed(id, self) || exec.flush_members(id, self, driver);
             return if is_done { Split::Done } else { Split::WantsPlans };
         }
-        while !exec.requests[id].cursor.is_done() {
+        while !exec.request(id).cursor.is_done() {
             let Some(plan) = Self::row_plan(id, exec) else { return Split::WantsPlans };
             let lock = if kind == RequestKind::Read { RowLock::Shared } else { RowLock::Exclusive };
             if kind == RequestKind::Write {
@@ -100,36 +100,36 @@ impl PlanHandler<PageMemory> for WholeRows {
         exec: &mut Executor<PageMemory>,
         _driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let (wanted, place) = (slot.wanted, slot.place);
         match slot.purpose {
             Purpose::Flush => exec.build_flush_of(plan, |_| true),
             Purpose::Read => exec.build_row_read(plan, Class::HostRead)?,
             _ => {
-                let rest = exec.geometry.data_columns() & !wanted;
+                let rest = exec.geometry().data_columns() & !wanted;
                 if rest & exec.columns_on_failed(plan) != 0 {
                     return Err(TooManyLost);
                 }
                 exec.push_operations(plan, rest, OperationKind::Read, |_| Class::PreRead, place);
-                exec.plans[plan].steps.push(Step::Compute { pages: 1 });
-                let written = wanted | exec.geometry.parity_columns();
+                exec.plan_mut(plan).steps.push(Step::Compute { pages: 1 });
+                let written = wanted | exec.geometry().parity_columns();
                 exec.push_operations(plan, written, OperationKind::Write, |_| Class::HostWrite, place);
-                exec.plans[plan].steps.acknowledge_here();
+                exec.plan_mut(plan).steps.acknowledge_here();
             }
         }
         Ok(Built::Ready)
     }
 
     fn combine(&mut self, plan: PlanId, exec: &mut Executor<PageMemory>) {
-        match exec.plans[plan].purpose {
+        match exec.plan(plan).purpose {
             Purpose::Read => exec.decode_row(plan),
             _ => exec.encode_parity_pages(plan),
         }
     }
 
     fn store(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<PageMemory>) {
-        for column in columns(exec.plans[plan].wanted) {
-            let array_page = exec.geometry.array_page(exec.plans[plan].row, column);
+        for column in columns(exec.plan(plan).wanted) {
+            let array_page = exec.geometry().array_page(exec.plan(plan).row, column);
             if let Some(page) = exec.content_of_old(plan, column).filter(|_| exec.means(id, array_page)) {
                 exec.store_host(page, array_page, id);
             }

@@ -15,13 +15,13 @@ fn updates_of_a_row_take_turns_in_order_of_arrival_and_other_rows_pass() {
     }
     // The first update of row 0 and the one of row 1 read the rest of their rows; two wait.
     assert_eq!(rig.world.running.len(), 4);
-    assert_eq!(rig.array.exec.row_locks.rows(), 2);
+    assert_eq!(rig.array.exec.locked_rows(), 2);
     rig.run();
     let tags = rig.tags();
     let turn = |tag| tags.iter().position(|&one| one == tag);
     assert!(turn(0) < turn(1) && turn(1) < turn(2) && turn(3) < turn(1), "{tags:?}");
     assert_eq!([0, 1, 3].map(|page| rig.read(page)), [(false, 3), (false, 2), (false, 4)]);
-    assert_eq!(rig.array.exec.row_locks.rows(), 0);
+    assert_eq!(rig.array.exec.locked_rows(), 0);
 }
 
 #[test]

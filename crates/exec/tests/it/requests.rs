@@ -18,7 +18,7 @@ fn a_write_is_acknowledged_after_all_of_its_rows_and_read_back() {
     }
     assert_eq!(rig.tags(), [tag]);
     assert_eq!((rig.read(0), rig.read(5), rig.read(6)), ((false, 7), (false, 7), (false, 0)));
-    assert_eq!(rig.array.exec.memory.in_use(), 0, "every buffer was returned");
+    assert_eq!(rig.array.exec.memory().in_use(), 0, "every buffer was returned");
 }
 
 #[test]

@@ -383,7 +383,7 @@ impl Roster {
     pub(crate) fn lacking<M: Memory>(&self, group: u32, ring: Option<&Ring>, exec: &Executor<M>) -> u32 {
         let has_rows = exec.has_bug(Bug::RebuildNotHalted);
         let lacks = |its: &&Rebuild| {
-            let is_its = exec.geometry.group_of(its.member.into()) == group;
+            let is_its = exec.geometry().group_of(its.member.into()) == group;
             is_its && !has_rows && its.part.lacks_anything(ring)
         };
         self.members.rebuilds.iter().filter(lacks).count() as u32
@@ -401,7 +401,7 @@ impl Roster {
 
     /// A member is back, and `group` is no longer beyond parity: from now on rows and metadata are written without the others.
     pub(crate) fn forget_unchanged<M: Memory>(&mut self, group: u32, exec: &Executor<M>) {
-        exec.geometry.group(group).for_each(|member| self.unchanged[member as usize] = None);
+        exec.geometry().group(group).for_each(|member| self.unchanged[member as usize] = None);
     }
 
     fn next_turn(&mut self) -> u32 {
@@ -484,7 +484,7 @@ impl Roster {
                 if self.is_whole_on_return(member) && !exec.has_bug(Bug::UnchangedRowsForgotten) {
                     self.members.record_progress(member, exec.rows_of_group());
                 }
-                exec.metadata.doubted &= !(1 << member);
+                exec.trust(1 << member);
             }
             News::Done(rows) => self.members.record_progress(member, rows),
             News::Whole => {
@@ -496,7 +496,7 @@ impl Roster {
         }
         let besides = if member == NO_MEMBER { 0 } else { 1 << member };
         self.members.record_failed(failed & !besides, 0, |member| exec.reason_of(member));
-        self.members.superblock.doubt(exec.metadata.doubted);
+        self.members.superblock.doubt(exec.doubted());
         self.told.clone_from(&self.members.superblock);
     }
 }

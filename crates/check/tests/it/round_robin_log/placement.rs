@@ -17,7 +17,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory as _, PageId, PageMemory};
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Purpose, Step};
@@ -139,7 +139,7 @@ impl RoundRobinLog {
         driver: &mut D,
     ) {
         let plan = exec.take_plan(row.into(), purpose);
-        exec.plans[plan].wanted = chunks << 1;
+        exec.plan_mut(plan).wanted = chunks << 1;
         if let Some(id) = host {
             exec.attach(plan, id);
             let chunk = chunks.trailing_zeros() as usize;
@@ -160,19 +160,19 @@ impl RoundRobinLog {
         driver: &mut D,
     ) {
         let plan = exec.take_plan(row.into(), Purpose::Append);
-        exec.plans[plan].wanted = exec.geometry.data_columns();
+        exec.plan_mut(plan).wanted = exec.geometry().data_columns();
         self.sequence += 1;
-        let sum = |&(page, buffer): &(u64, PageId)| (page, crc32c(exec.memory.bytes(buffer)));
+        let sum = |&(page, buffer): &(u64, PageId)| (page, crc32c(exec.memory().bytes(buffer)));
         let record = Record { sequence: self.sequence, chunks: pages.iter().map(sum).collect() };
         let buffer = exec.buffer(plan, 0, Version::New);
-        record.put(exec.memory.bytes_mut(buffer));
+        record.put(exec.memory_mut().bytes_mut(buffer));
         for chunk in 0..self.chunks() {
             let column = chunk as u32 + 1;
             match pages.get(chunk) {
                 Some(&(_, buffer)) => exec.adopt_buffer(plan, column, buffer),
                 None => {
                     let buffer = exec.buffer(plan, column, Version::New);
-                    exec.memory.zero(buffer);
+                    exec.memory_mut().zero(buffer);
                 }
             }
         }
@@ -185,18 +185,18 @@ impl RoundRobinLog {
     }
 
     fn split_read<D: Driver<PageMemory>>(&mut self, id: RequestId, exec: &mut Exec, driver: &mut D) -> Split {
-        while let Some(page) = exec.requests[id].cursor.first_page() {
+        while let Some(page) = exec.request(id).cursor.first_page() {
             match self.map[page as usize] {
                 Some(_) if !exec.has_free_plan() => return Split::WantsPlans,
                 Some((row, chunk)) => self.read(Purpose::Read, row, 1 << chunk, Some(id), exec, driver),
                 None => {
-                    let zeros = exec.memory.take();
-                    exec.memory.zero(zeros);
+                    let zeros = exec.memory_mut().take();
+                    exec.memory_mut().zero(zeros);
                     exec.store_host(zeros, page, id);
-                    exec.memory.give(zeros);
+                    exec.memory_mut().give(zeros);
                 }
             }
-            exec.requests[id].cursor = exec.requests[id].cursor.skip(1);
+            exec.request_mut(id).cursor = exec.request(id).cursor.skip(1);
         }
         Split::Done
     }
@@ -207,18 +207,18 @@ impl RoundRobinLog {
         exec: &mut Exec,
         driver: &mut D,
     ) -> Split {
-        while let Some(first) = exec.requests[id].cursor.first_page() {
+        while let Some(first) = exec.request(id).cursor.first_page() {
             if exec.has_lost_data(self) {
-                exec.requests[id].failed = true;
+                exec.request_mut(id).failed = true;
                 return Split::Done;
             }
             let is_free = !self.is_busy && self.victims.is_empty() && self.free_rows() > RESERVE;
             let Some(row) = self.next_row().filter(|_| is_free && exec.has_free_plan()) else {
                 return Split::WantsPlans;
             };
-            let end = exec.requests[id].cursor.end_page().min(first + self.chunks() as u64);
+            let end = exec.request(id).cursor.end_page().min(first + self.chunks() as u64);
             for page in first..end {
-                let is_part = exec.sectors_of_page(id, page) != exec.whole_page;
+                let is_part = exec.sectors_of_page(id, page) != exec.whole_page();
                 let has_old = self.old.iter().any(|(old, _)| *old == page);
                 if let Some((row, chunk)) = self.map[page as usize].filter(|_| is_part && !has_old) {
                     self.read(Purpose::Merge, row, 1 << chunk, None, exec, driver);
@@ -229,14 +229,14 @@ impl RoundRobinLog {
             for page in first..end {
                 let old = self.old.iter().position(|(old, _)| *old == page);
                 let buffer = old.map(|old| self.old.swap_remove(old).1).unwrap_or_else(|| {
-                    let buffer = exec.memory.take();
-                    exec.memory.zero(buffer);
+                    let buffer = exec.memory_mut().take();
+                    exec.memory_mut().zero(buffer);
                     buffer
                 });
                 exec.load_host(buffer, page, id, exec.sectors_of_page(id, page));
                 pages.push((page, buffer));
             }
-            exec.requests[id].cursor = exec.requests[id].cursor.skip(end - first);
+            exec.request_mut(id).cursor = exec.request(id).cursor.skip(end - first);
             self.append(row, pages, Some(id), exec, driver);
         }
         Split::Done
@@ -268,19 +268,18 @@ impl RoundRobinLog {
     /// Returns the buffers of pages that were read in vain: too many members are lost.
     fn give_up(&mut self, exec: &mut Exec) {
         for (_, buffer) in self.old.drain(..).chain(self.moving.drain(..)) {
-            exec.memory.give(buffer);
+            exec.memory_mut().give(buffer);
         }
         self.victims.clear();
     }
 
     /// The chunks that `plan` read for a write or a move, with their pages.
     fn take_read(&mut self, plan: PlanId, exec: &mut Exec) {
-        let (row, wanted) = (exec.plans[plan].row, exec.plans[plan].wanted);
+        let (row, wanted) = (exec.plan(plan).row, exec.plan(plan).wanted);
         for column in columns(wanted) {
             let page = self.rows[row as usize].pages[column as usize - 1].expect("a current page");
-            let index = exec.index(plan, column, Version::Old);
-            let buffer = std::mem::replace(&mut exec.buffers[index], NONE);
-            match exec.plans[plan].purpose {
+            let buffer = exec.take_buffer(plan, column, Version::Old);
+            match exec.plan(plan).purpose {
                 Purpose::Merge => self.old.push((page, buffer)),
                 _ => self.moving.push((page, buffer)),
             }
@@ -290,7 +289,7 @@ impl RoundRobinLog {
 
 impl Placement<PageMemory> for RoundRobinLog {
     fn split<D: Driver<PageMemory>>(&mut self, id: RequestId, exec: &mut Exec, driver: &mut D) -> Split {
-        match exec.requests[id].host.kind {
+        match exec.request(id).host.kind {
             RequestKind::Read => self.split_read(id, exec, driver),
             RequestKind::Write => self.split_write(id, exec, driver),
             // A trim is advice.
@@ -315,19 +314,19 @@ impl PlanHandler<PageMemory> for RoundRobinLog {
         exec: &mut Exec,
         _driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        match exec.plans[plan].purpose {
+        match exec.plan(plan).purpose {
             Purpose::Flush => exec.build_flush_of(plan, |_| true),
             Purpose::Append => {
-                if exec.members.volatile_cache {
+                if exec.members().volatile_cache {
                     exec.build_flush_of(plan, |_| true);
                 }
-                exec.plans[plan].steps.push(Step::Compute { pages: self.chunks() as u16 + 1 });
-                let is_dropped = self.planted == Some(Planted::ParityDropped) && exec.any_failed;
+                exec.plan_mut(plan).steps.push(Step::Compute { pages: self.chunks() as u16 + 1 });
+                let is_dropped = self.planted == Some(Planted::ParityDropped) && exec.is_any_failed();
                 let written =
-                    if is_dropped { exec.geometry.data_columns() } else { exec.geometry.all_columns() };
-                let place = exec.plans[plan].place;
+                    if is_dropped { exec.geometry().data_columns() } else { exec.geometry().all_columns() };
+                let place = exec.plan(plan).place;
                 exec.push_operations(plan, written, OperationKind::Write, |_| Class::HostWrite, place);
-                exec.plans[plan].steps.acknowledge_here();
+                exec.plan_mut(plan).steps.acknowledge_here();
             }
             Purpose::Read => exec.build_row_read(plan, Class::HostRead)?,
             Purpose::Merge => exec.build_row_read(plan, Class::PreRead)?,
@@ -337,21 +336,21 @@ impl PlanHandler<PageMemory> for RoundRobinLog {
     }
 
     fn combine(&mut self, plan: PlanId, exec: &mut Exec) {
-        match exec.plans[plan].purpose {
+        match exec.plan(plan).purpose {
             Purpose::Append => exec.encode_parity_pages(plan),
             _ => exec.decode_row(plan),
         }
     }
 
     fn store(&mut self, plan: PlanId, id: RequestId, exec: &mut Exec) {
-        let column = exec.plans[plan].wanted.trailing_zeros();
+        let column = exec.plan(plan).wanted.trailing_zeros();
         if let Some(buffer) = exec.content_of_old(plan, column) {
             exec.store_host(buffer, self.page_of[plan.index()], id);
         }
     }
 
     fn finished<D: Driver<PageMemory>>(&mut self, plan: PlanId, exec: &mut Exec, _driver: &mut D) {
-        let slot = &exec.plans[plan];
+        let slot = exec.plan(plan);
         let (row, purpose, is_good) = (slot.row as usize, slot.purpose, !slot.gave_up);
         match purpose {
             Purpose::Append => {
