@@ -24,7 +24,7 @@ use crate::mix::MixSection;
 use crate::placement::JournalSection;
 use crate::placement::ZonesSection;
 use crate::placement::{ClassBy, ElasticSection};
-use crate::placement::{LogSection, Placement, PlacementPolicy};
+use crate::placement::{LogSection, Placement};
 use crate::read::ReadSection;
 use crate::update::Update;
 
@@ -404,15 +404,18 @@ impl Scheme {
 
     /// The sections that the placement uses but that serialization omits, because all their values are defaults.
     fn asked(&self) -> RequiredSections<'_> {
-        let policy = self.placement.policy;
-        let is = |asking: PlacementPolicy| policy == asking;
-        let mixes = is(PlacementPolicy::McRais) || self.elastic.classes == ClassBy::HotnessAndMix;
+        let facts = self.placement.facts();
         RequiredSections {
-            log: (is(PlacementPolicy::ParityLogging) && self.log.is_default()).then_some(&self.log),
-            mix: (mixes && self.mix.is_default()).then_some(&self.mix),
-            zones: (is(PlacementPolicy::McRais) && self.zones.is_default()).then_some(&self.zones),
-            elastic: (is(PlacementPolicy::Elastic) && self.elastic.is_default()).then_some(&self.elastic),
+            log: (facts.logs_parity && self.log.is_default()).then_some(&self.log),
+            mix: (self.asks_mix() && self.mix.is_default()).then_some(&self.mix),
+            zones: (facts.has_zones && self.zones.is_default()).then_some(&self.zones),
+            elastic: (facts.forms_stripes && self.elastic.is_default()).then_some(&self.elastic),
             journal: (self.has_journal_section() && self.journal.is_default()).then_some(&self.journal),
         }
+    }
+
+    /// Whether the section `[mix]` has a meaning.
+    fn asks_mix(&self) -> bool {
+        self.placement.facts().asks_mix || self.elastic.classes == ClassBy::HotnessAndMix
     }
 }

@@ -1,8 +1,9 @@
-//! Placement policies: where a written chunk is stored.
+//! Placement policies: where a written chunk is stored. `facts.rs` answers the questions of other code about them.
 
 mod classes;
 mod dimensions;
 mod elastic;
+mod facts;
 mod journal;
 mod parity_log;
 mod zones;
@@ -14,6 +15,7 @@ pub use classes::{ChunkSizes, ClassBy};
 pub use classes::{depths, unit};
 pub use dimensions::{Dimensions, full_stripes, places};
 pub use elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Relocations, SegmentVictim};
+pub use facts::{Facts, MEMBERS, RestartFrom};
 pub use journal::{JOURNAL_MEMBERS, JournalPolicy, JournalSection};
 pub use parity_log::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 pub use parity_log::{Commit, LogSection};
@@ -63,7 +65,7 @@ impl Default for Placement {
     }
 }
 
-/// Placement policies.
+/// Placement policies. Other code does not compare them; it asks for their [`Facts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlacementPolicy {
@@ -78,26 +80,6 @@ pub enum PlacementPolicy {
     /// A chunk is rewritten in the zone for its block's access tendency. Each zone has its own chunk size.
     McRais,
 }
-
-/// The placement policies: name in a scheme, and description.
-pub const MEMBERS: &[(&str, &str)] = &[
-    (
-        "in-place",
-        "a chunk is rewritten where it lies and its stripe's parity is updated (paper 000, section II)",
-    ),
-    (
-        "parity-logging",
-        "a chunk is rewritten where it lies; the change of parity goes to log members (ISCA 1993; paper 001, section V-F)",
-    ),
-    (
-        "elastic",
-        "written chunks form new stripes at the end of a log: eSAP, and with a hotness policy WAS (paper 001)",
-    ),
-    (
-        "mc-rais",
-        "blocks that are mostly read, mixed or mostly written lie in zones of large, middle and small chunks (paper 004)",
-    ),
-];
 
 /// How the first write of a page is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

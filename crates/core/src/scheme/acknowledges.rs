@@ -2,8 +2,7 @@
 
 use super::{Acknowledge, Scheme, WindowSize};
 use crate::cache::CachePolicy;
-use crate::placement::AcknowledgeWrites;
-use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
+use crate::placement::{AcknowledgeWrites, FirstWrites, Persistence};
 
 impl Scheme {
     /// [`Scheme::acknowledges`] of the scheme in the configuration of a run, a TOML document; `None` if this program does
@@ -25,7 +24,7 @@ impl Scheme {
             return memory(self.cache.persistence);
         }
         let buffer = self.placement.buffer_persistence;
-        if self.placement.policy == PlacementPolicy::Elastic {
+        if self.placement.facts().buffers_writes {
             return match self.elastic.acknowledge {
                 AcknowledgeWrites::Durable => "members",
                 AcknowledgeWrites::TriggerWaits | AcknowledgeWrites::Buffered => memory(buffer),

@@ -2,16 +2,15 @@
 
 use super::{Acknowledge, Members, Metadata, Scheme, SchemeError, WindowSize};
 use crate::cache::CachePolicy;
-use crate::format::SUPERBLOCK_MEMBERS_MAX;
 use crate::format::in_place::{InPlaceLayout, InPlaceShape};
+use crate::format::{Placement, SUPERBLOCK_MEMBERS_MAX};
 use crate::geometry::{Geometry, Level};
-use crate::placement::JournalPolicy;
-use crate::placement::{FirstWrites, PlacementPolicy};
+use crate::placement::{FirstWrites, JournalPolicy};
 
 impl Scheme {
     /// Whether the section `[journal]` has a meaning.
     pub(super) fn has_journal_section(&self) -> bool {
-        self.metadata == Metadata::On && self.placement.policy == PlacementPolicy::InPlace
+        self.metadata == Metadata::On && self.placement.facts().format == Some(Placement::InPlace)
     }
 
     /// Whether updates in place go through the redo journal.

@@ -2,8 +2,7 @@
 
 use super::{Members, Metadata, Scheme, SchemeError};
 use crate::format::layout::Layout;
-use crate::format::{SUPERBLOCK_MEMBERS_MAX, summary};
-use crate::placement::PlacementPolicy;
+use crate::format::{Placement, SUPERBLOCK_MEMBERS_MAX, summary};
 
 impl Scheme {
     /// Checks that the on-media format supports everything that this scheme keeps.
@@ -18,17 +17,17 @@ impl Scheme {
         if members.count as usize > SUPERBLOCK_MEMBERS_MAX {
             return refuse("is for 64 members at most, which a superblock can name; use fewer, or \"off\"");
         }
-        match self.placement.policy {
-            PlacementPolicy::Elastic | PlacementPolicy::InPlace => Ok(()),
-            PlacementPolicy::ParityLogging | PlacementPolicy::McRais => refuse(
+        if self.placement.facts().format.is_none() {
+            return refuse(
                 "knows no format of this placement; use placement.policy = \"elastic\" or \"in-place\"",
-            ),
+            );
         }
+        Ok(())
     }
 
     /// The areas of the members of a log with metadata.
     pub fn log_layout(&self, members: &Members) -> Option<Layout> {
-        let is_log = self.placement.policy == PlacementPolicy::Elastic && self.metadata == Metadata::On;
+        let is_log = self.placement.facts().format == Some(Placement::Log) && self.metadata == Metadata::On;
         let (groups, rows) = (self.geometry.groups.max(1), self.elastic.segment_rows.max(1));
         let chunks = u64::from(rows) * u64::from(members.count / groups);
         is_log.then(|| Layout::of_log(members.page_bytes, members.pages, groups, rows, chunks))

@@ -3,7 +3,7 @@
 use super::{Metadata, Scheme, SchemeError, WindowSize};
 use crate::cache::CachePolicy;
 use crate::geometry::Level;
-use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
+use crate::placement::{FirstWrites, Persistence};
 
 /// The most rows whose parity may be kept; more are refused.
 const ROWS_MAX: u32 = 1 << 24;
@@ -11,22 +11,18 @@ const ROWS_MAX: u32 = 1 << 24;
 impl Scheme {
     /// The number of rows whose parity persistent memory keeps.
     pub fn parity_memory_rows(&self) -> u32 {
-        if self.placement.policy == PlacementPolicy::McRais {
-            self.zones.open_rows
-        } else {
-            self.parity.memory_rows
-        }
+        if self.placement.facts().has_zones { self.zones.open_rows } else { self.parity.memory_rows }
     }
 
     /// Checks that parity kept in memory has a meaning in this scheme.
     pub(super) fn check_parity_memory(&self) -> Result<(), SchemeError> {
-        let is_zoned = self.placement.policy == PlacementPolicy::McRais;
-        let key = if is_zoned { "zones.open_rows" } else { "parity.memory_rows" };
+        let facts = self.placement.facts();
+        let key = if facts.has_zones { "zones.open_rows" } else { "parity.memory_rows" };
         let rows = self.parity_memory_rows();
         let refuse = |key, rows: u32, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: rows.to_string(), reason })
         };
-        if is_zoned && self.parity.memory_rows > 0 {
+        if facts.has_zones && self.parity.memory_rows > 0 {
             let reason = "is for arrays without zones; use zones.open_rows, or 0";
             return refuse("parity.memory_rows", self.parity.memory_rows, reason);
         }
@@ -39,9 +35,7 @@ impl Scheme {
         if self.geometry.level == Level::Raid0 {
             return refuse(key, rows, "has no meaning without parity; use 0 with RAID-0");
         }
-        if !matches!(self.placement.policy, PlacementPolicy::McRais | PlacementPolicy::InPlace)
-            || self.placement.first_writes != FirstWrites::InPlace
-        {
+        if !facts.updates_parity || self.placement.first_writes != FirstWrites::InPlace {
             let reason = "is for parity that is updated where it lies; use 0, or placement.policy = \"in-place\" with \
                 first_writes = \"in-place\"";
             return refuse(key, rows, reason);

@@ -8,8 +8,7 @@ use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
 use crate::placement::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
-use crate::placement::{ClassBy, Dimensions};
-use crate::placement::{FirstWrites, LogSection, PartialWrites, PlacementPolicy};
+use crate::placement::{Dimensions, FirstWrites, LogSection, PartialWrites};
 use crate::read::ReadPolicy;
 
 /// The shortest window of rotating permission, in nanoseconds: about the time to erase a block.
@@ -82,26 +81,25 @@ impl Scheme {
             return refuse(key, value, reason);
         }
         let logs = self.log_members();
-        if self.placement.policy != PlacementPolicy::Elastic && !self.elastic.is_default() {
+        let facts = self.placement.facts();
+        if !facts.forms_stripes && !self.elastic.is_default() {
             let reason = "has no meaning without a log; use placement.policy = \"elastic\", or leave it out";
             return refuse("section", "[elastic]".into(), reason);
         }
-        if self.placement.policy != PlacementPolicy::Elastic && !self.hotness.is_default() {
+        if !facts.asks_hotness && !self.hotness.is_default() {
             let reason = "is asked by placement.policy = \"elastic\" alone; use that, or leave it out";
             return refuse("section", "[hotness]".into(), reason);
         }
-        let is_zoned = self.placement.policy == PlacementPolicy::McRais;
-        if !is_zoned && !self.zones.is_default() {
+        if !facts.has_zones && !self.zones.is_default() {
             let reason = "has no meaning without zones; use placement.policy = \"mc-rais\", or leave it out";
             return refuse("section", "[zones]".into(), reason);
         }
-        let asks_mix = is_zoned || self.elastic.classes == ClassBy::HotnessAndMix;
-        if !asks_mix && !self.mix.is_default() {
+        if !self.asks_mix() && !self.mix.is_default() {
             let reason = "is asked by no placement that this scheme has; leave it out, or use \"mc-rais\", or elastic.classes = \
                 \"hotness-and-mix\"";
             return refuse("section", "[mix]".into(), reason);
         }
-        if self.placement.policy != PlacementPolicy::ParityLogging && !self.log.is_default() {
+        if !facts.logs_parity && !self.log.is_default() {
             let reason =
                 "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
             return refuse("section", "[log]".into(), reason);
@@ -113,7 +111,7 @@ impl Scheme {
         let layout = self.log_layout(members);
         let pages = layout.map_or(members.pages, |layout| layout.data.pages);
         let zones = self.zones_over(members)?;
-        let chunk = if is_zoned { self.zones.reads.chunk.0 } else { u64::from(members.page_bytes) };
+        let chunk = if facts.has_zones { self.zones.reads.chunk.0 } else { u64::from(members.page_bytes) };
         let shape = Shape {
             level: self.geometry.level,
             members: members.count.saturating_sub(logs),
@@ -145,11 +143,14 @@ impl Scheme {
             let reason = "must be more than the data chunks of a stripe with a parity window";
             return refuse("queues.plans", self.queues.plans.to_string(), reason);
         }
-        match self.placement.policy {
-            PlacementPolicy::InPlace => {}
-            PlacementPolicy::ParityLogging => self.check_log(&geometry, members)?,
-            PlacementPolicy::Elastic => self.check_elastic(&geometry, members)?,
-            PlacementPolicy::McRais => self.check_zones(&geometry)?,
+        if facts.logs_parity {
+            self.check_log(&geometry, members)?;
+        }
+        if facts.forms_stripes {
+            self.check_elastic(&geometry, members)?;
+        }
+        if facts.has_zones {
+            self.check_zones(&geometry)?;
         }
         Ok(geometry)
     }
@@ -174,16 +175,17 @@ impl Scheme {
         if let Some((key, value, reason)) = dispatch.idle_setting() {
             return refuse(key, value, reason);
         }
-        let policy = self.placement.policy;
-        let looks = matches!(policy, PlacementPolicy::Elastic | PlacementPolicy::McRais);
-        if dispatch.asks_targets() && (looks || self.placement.first_writes == FirstWrites::Gather) {
+        let facts = self.placement.facts();
+        if dispatch.asks_targets()
+            && (facts.locates_on_write || self.placement.first_writes == FirstWrites::Gather)
+        {
             let reason = "needs to know the members of a write that waits, which a placement that looks for a place when \
                 it writes does not; use first_writes = \"in-place\", or dispatch.policy = \"async-fifo\" without \
                 dispatch.queue";
-            let (key, value) = match policy {
-                PlacementPolicy::Elastic => ("placement.policy", "\"elastic\""),
-                PlacementPolicy::McRais => ("placement.policy", "\"mc-rais\""),
-                _ => ("placement.first_writes", "\"gather\""),
+            let (key, value) = if facts.locates_on_write {
+                ("placement.policy", facts.value())
+            } else {
+                ("placement.first_writes", "\"gather\"".to_owned())
             };
             return refuse(key, format!("{value} with this section [dispatch]"), reason);
         }
@@ -204,9 +206,10 @@ impl Scheme {
             let reason = "has no meaning where writes are acknowledged from the write cache; leave it out";
             return refuse("parity.acknowledge", &"\"after-data\"", reason);
         }
-        if self.placement.policy == PlacementPolicy::ParityLogging {
+        let facts = self.placement.facts();
+        if facts.logs_parity {
             let reason = "logs what this write cache has made parity of before; use \"in-place\", or cache.policy = \"wow\"";
-            return refuse("placement.policy", &"\"parity-logging\"", reason);
+            return refuse("placement.policy", &facts.value(), reason);
         }
         if self.placement.first_writes != FirstWrites::InPlace {
             let reason = "gives pages their row after this write cache has made parity of them; use \"in-place\", or \
@@ -219,13 +222,14 @@ impl Scheme {
 
     /// The number of pages that hosts may fill.
     pub fn pages(&self, geometry: &Geometry) -> u64 {
-        match self.placement.policy {
-            PlacementPolicy::InPlace | PlacementPolicy::ParityLogging => geometry.pages(),
-            PlacementPolicy::McRais => geometry.first_zone_pages(),
-            PlacementPolicy::Elastic => {
-                let summary = self.summary_room(geometry.page_bytes);
-                Dimensions::new(&self.elastic, geometry, self.tiers(), summary).capacity
-            }
+        let facts = self.placement.facts();
+        if facts.forms_stripes {
+            let summary = self.summary_room(geometry.page_bytes);
+            Dimensions::new(&self.elastic, geometry, self.tiers(), summary).capacity
+        } else if facts.has_zones {
+            geometry.first_zone_pages()
+        } else {
+            geometry.pages()
         }
     }
 
@@ -290,10 +294,7 @@ impl Scheme {
     /// The number of members that hold deltas of parity, one for each parity chunk of a stripe. They are the last members
     /// of the array; the geometry spans the others.
     pub fn log_members(&self) -> u32 {
-        match self.placement.policy {
-            PlacementPolicy::InPlace | PlacementPolicy::Elastic | PlacementPolicy::McRais => 0,
-            PlacementPolicy::ParityLogging => self.geometry.level.parity(),
-        }
+        if self.placement.facts().logs_parity { self.geometry.level.parity() } else { 0 }
     }
 
     /// The number of pages that the log takes of each log member.
@@ -351,7 +352,7 @@ impl Scheme {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
         };
         let kind = || format!("\"{}\"", Kind::XCode.name());
-        if self.placement.policy != PlacementPolicy::Elastic {
+        if !self.placement.facts().forms_stripes {
             let reason = "has stripes as many pages deep as there are members, which only a log writes; use \
                 placement.policy = \"elastic\", or \"pq\" or \"rdp\"";
             return refuse("code.kind", kind(), reason);

@@ -1,7 +1,7 @@
 //! Whether a controller can restart from what its members have.
 
 use super::{Metadata, Scheme, SchemeError};
-use crate::placement::{FirstWrites, Persistence, PlacementPolicy};
+use crate::placement::{FirstWrites, Persistence, RestartFrom};
 
 impl Scheme {
     /// Checks that a controller of this scheme can recover all content after a loss of power.
@@ -17,17 +17,15 @@ impl Scheme {
             return refuse("metadata", "\"on\"", reason);
         }
         let reason = "keeps its map in memory alone, which a loss of power erases; use \"in-place\"";
-        match self.placement.policy {
-            PlacementPolicy::InPlace => {}
-            PlacementPolicy::McRais if self.placement.buffer_persistence == Persistence::Persistent => {}
-            PlacementPolicy::McRais => {
+        let facts = self.placement.facts();
+        match facts.restart {
+            RestartFrom::Members => {}
+            RestartFrom::Buffer if self.placement.buffer_persistence == Persistence::Persistent => {}
+            RestartFrom::Buffer => {
                 let reason = "loses the map of zones with power; use \"persistent\"";
                 return refuse("placement.buffer_persistence", "\"volatile\"", reason);
             }
-            PlacementPolicy::ParityLogging => {
-                return refuse("placement.policy", "\"parity-logging\"", reason);
-            }
-            PlacementPolicy::Elastic => return refuse("placement.policy", "\"elastic\"", reason),
+            RestartFrom::Nothing => return refuse("placement.policy", &facts.value(), reason),
         }
         match self.placement.first_writes {
             FirstWrites::InPlace => {}

@@ -2,13 +2,12 @@
 
 use super::{Members, Scheme, SchemeError};
 use crate::geometry::Geometry;
-use crate::placement::{FirstWrites, FreePages, PlacementPolicy};
-use crate::placement::{ZONES, ZonePages};
+use crate::placement::{FirstWrites, FreePages, ZONES, ZonePages};
 
 impl Scheme {
     /// The zones of this scheme, if it has any: for each zone its chunk and its share of each member, in pages.
     pub(super) fn zones_over(&self, members: &Members) -> Result<Option<[ZonePages; ZONES]>, SchemeError> {
-        if self.placement.policy != PlacementPolicy::McRais {
+        if !self.placement.facts().has_zones {
             return Ok(None);
         }
         let refuse = |(key, value, reason)| {
