@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use stripewise_array::cache::CachePolicy;
-use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{Acknowledge, Array, Controller, PageMemory};
 use stripewise_flash::Flash;
 
@@ -351,7 +350,7 @@ impl Audit<'_> {
 
     /// Whether host pages move between rows.
     pub(crate) fn moves(&self) -> bool {
-        self.array.scheme().placement.policy == PlacementPolicy::McRais
+        self.array.scheme().placement.facts().has_zones
     }
 
     /// Checks every row, every page, and the device's own state.

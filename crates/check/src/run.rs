@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use stripewise_array::placement::{Commit, Persistence, PlacementPolicy};
+use stripewise_array::placement::{Commit, Persistence};
 use stripewise_array::{Class, Controller, PageMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -155,7 +155,7 @@ impl<'a> CaseRun<'a> {
         event: &'a Cell<u64>,
     ) -> Result<Self, String> {
         let mut player = Player::new(case.geometry()?, model, case.depth, options.tracer);
-        player.joins = case.scheme.placement.policy == PlacementPolicy::Elastic;
+        player.joins = case.scheme.placement.facts().buffers_writes;
         let memory = PageMemory::new(case.page_bytes());
         let members = case.capabilities(flash.shape());
         #[allow(unused_mut)]

@@ -17,7 +17,7 @@ pub(crate) mod zones;
 use stripewise_array::cache::CacheSection;
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::Level as Raid;
-use stripewise_array::placement::{FirstWrites, PlacementPolicy};
+use stripewise_array::placement::{FirstWrites, Placement, PlacementPolicy};
 use stripewise_array::update::Update;
 use stripewise_array::{Acknowledge, Merge, Metadata, Parity, Rows, WindowSize};
 use stripewise_base::prng::Prng;
@@ -134,13 +134,18 @@ pub fn deep(seed: u64) -> Case {
     cases.find(|case| case.scheme.code.kind == Some(Kind::XCode)).expect("some have it")
 }
 
+/// Whether chunks and their parity are rewritten where they are.
+fn rewrites_in_place(placement: &Placement) -> bool {
+    let facts = placement.facts();
+    facts.updates_parity && !facts.locates_on_write && placement.first_writes == FirstWrites::InPlace
+}
+
 /// The case of `seed` with all requests on a few rows, which writes share, if the scheme can defer parity there.
 pub fn hot_rows(seed: u64) -> Case {
     let mut case = case(seed);
     let mut draw = Draw(Prng::stream(seed, 0x686F_7472));
     let scheme = &mut case.scheme;
-    let is_plain = scheme.placement.policy == PlacementPolicy::InPlace
-        && scheme.placement.first_writes == FirstWrites::InPlace
+    let is_plain = rewrites_in_place(&scheme.placement)
         && scheme.metadata == Metadata::Off
         && scheme.geometry.level != Raid::Raid0
         && scheme.cache == CacheSection::default();
@@ -173,8 +178,7 @@ pub fn encoding(seed: u64) -> Case {
     let mut case = case(seed);
     let scheme = &mut case.scheme;
     let mut draw = Draw(Prng::stream(seed, 0x656E_636F));
-    let is_plain = scheme.placement.policy == PlacementPolicy::InPlace
-        && scheme.placement.first_writes == FirstWrites::InPlace
+    let is_plain = rewrites_in_place(&scheme.placement)
         && scheme.geometry.level != Raid::Raid0
         && !scheme.cache.policy.makes_parity_first();
     if is_plain {

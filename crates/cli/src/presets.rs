@@ -123,10 +123,9 @@ impl Kind for Schemes {
     fn show(args: &Show, context: &mut Context<'_>) -> Outcome {
         let toml = |document: &Document, scheme: &stripewise_array::Scheme| {
             let text = sources(&document.text) + &scheme.to_toml();
-            let is_zoned = scheme.placement.policy == stripewise_array::placement::PlacementPolicy::McRais;
             Ok(match scheme.geometry.chunk {
                 Some(_) => text,
-                None if is_zoned => text,
+                None if scheme.placement.facts().has_zones => text,
                 // The one default that depends on the device and so has no value to print.
                 None => text.replacen("[geometry]\n", "[geometry]\n# chunk: one page of the member\n", 1),
             })

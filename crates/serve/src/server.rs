@@ -10,7 +10,6 @@ use stripewise_array::Controller;
 use rustix::event::PollFlags;
 use sd_notify::NotifyState;
 use serde_json::Value;
-use stripewise_array::placement::PlacementPolicy;
 use stripewise_base::Nanos;
 use stripewise_base::text::visible;
 use stripewise_engine::owner::OwnerError;
@@ -141,8 +140,8 @@ impl Server {
                 maximum: PAYLOAD_BYTES_MAX,
             },
             read_only: engine.status().is_read_only,
-            // In a log, zeros are a trim; in place they are written.
-            zeroes_fast: scheme.placement.policy == PlacementPolicy::Elastic,
+            // Where trims do not unmap, zeros are written.
+            zeroes_fast: scheme.placement.facts().trims_unmap,
         };
         let disk = Disk {
             bytes: export.bytes,

@@ -1,6 +1,5 @@
 //! Runs that do not fit the memory of this machine. To ask the system for too much ends the program, so it is not asked.
 
-use stripewise_array::placement::PlacementPolicy;
 use stripewise_sim::{RunConfig, RunError, capacity};
 
 use crate::error::Error;
@@ -9,10 +8,10 @@ use crate::error::Error;
 /// and not by the trace. Queues and caches are small beside it.
 fn memory_bytes(config: &RunConfig) -> Result<u64, RunError> {
     let devices = config.device.memory_bytes(config.members.level, config.members.devices)?;
-    // A log has an address of four or five bytes for each page, and one back; an array in place a bit.
-    let is_log = config.scheme.placement.policy == PlacementPolicy::Elastic;
+    // A map has an address of four or five bytes for each page, and one back; an array in place has a bit.
+    let keeps_map = config.scheme.placement.facts().keeps_map;
     let pages = capacity(config)? / config.device.geometry.page_bytes.0.max(1);
-    Ok(devices + if is_log { 8 * pages } else { 0 })
+    Ok(devices + if keeps_map { 8 * pages } else { 0 })
 }
 
 /// Bytes of physical memory.

@@ -91,10 +91,11 @@ impl<M: Memory> Array<M> {
         let code = scheme.code(&geometry, members.page_bytes)?;
         let plans = scheme.queues.plans;
         let dispatch = &scheme.dispatch;
-        let is_logging = scheme.placement.policy == PlacementPolicy::ParityLogging;
-        let log =
-            is_logging.then(|| ParityLog::new(&geometry, scheme.log_pages(&members) as u32, &scheme.log));
-        let deltas = if is_logging { geometry.parity() * scheme.log.row_deltas } else { 0 };
+        let facts = scheme.placement.facts();
+        let log = facts
+            .logs_parity
+            .then(|| ParityLog::new(&geometry, scheme.log_pages(&members) as u32, &scheme.log));
+        let deltas = if facts.logs_parity { geometry.parity() * scheme.log.row_deltas } else { 0 };
         let buffers_each = geometry.columns * 2 + deltas;
         let metadata = scheme.in_place_layout(&members, &geometry)?;
         let layout = metadata.filter(|_| scheme.has_redo_journal());
@@ -123,8 +124,7 @@ impl<M: Memory> Array<M> {
         let elastic =
             is_elastic.then(|| Log::new(scheme, &geometry, members.page_bytes, durable, M::CARRIES_DATA));
         let awaits_flush = members.volatile_cache || cache.as_ref().is_some_and(|cache| cache.is_volatile);
-        let zones = (scheme.placement.policy == PlacementPolicy::McRais)
-            .then(|| Zones::new(scheme, &geometry, members.page_bytes, awaits_flush));
+        let zones = facts.has_zones.then(|| Zones::new(scheme, &geometry, members.page_bytes, awaits_flush));
         let all_plans = plans + own_plans;
         // Each plan has the attachment of its own number, so that no plan lacks one. The second half is for requests that
         // merge, and one is added for each chunk in memory whose writer waits until it is durable.

@@ -5,7 +5,7 @@
 //! restores its parity. Neither is the parity of rows that a cache is destaging.
 
 use stripewise_core::memory::Memory;
-use stripewise_core::placement::{AcknowledgeWrites, Persistence, PlacementPolicy};
+use stripewise_core::placement::{AcknowledgeWrites, Persistence};
 
 use crate::array::{Array, Placed};
 use crate::in_place::InPlace;
@@ -36,7 +36,7 @@ impl<M: Memory> Array<M> {
 
     /// Bytes of the map of zones, if it is in persistent memory: it has its whole size from the start.
     pub fn persistent_map_bytes(&self) -> u64 {
-        let is_zoned = self.exec().scheme().placement.policy == PlacementPolicy::McRais;
+        let is_zoned = self.exec().scheme().placement.facts().has_zones;
         if is_zoned && self.has_persistent_buffer() { self.map_bytes() } else { 0 }
     }
 

@@ -27,12 +27,11 @@ mod watched;
 use stripewise_base::text::{is_plain, visible};
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::{
-    EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, SUPERBLOCK_MEMBERS_MAX, VERSION,
+    EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, VERSION,
     settings_bytes_max,
 };
 use stripewise_core::media::Media;
 use stripewise_core::memory::Memory;
-use stripewise_core::placement::PlacementPolicy;
 use stripewise_core::scheme::{Members, Metadata, Scheme};
 
 use crate::array::Array;
@@ -94,12 +93,10 @@ pub fn create(
         }
     }
     let geometry = scheme.resolve(&members, true)?;
-    match scheme.placement.policy {
-        PlacementPolicy::Elastic => log::create(scheme, &members, &geometry, identity, media),
-        PlacementPolicy::InPlace => in_place::create(scheme, &members, &geometry, identity, media),
-        PlacementPolicy::ParityLogging | PlacementPolicy::McRais => {
-            refuse("arrays of this placement cannot be created; use \"elastic\" or \"in-place\"".into())
-        }
+    match scheme.placement.facts().format {
+        Some(Placement::Log) => log::create(scheme, &members, &geometry, identity, media),
+        Some(Placement::InPlace) => in_place::create(scheme, &members, &geometry, identity, media),
+        None => refuse("arrays of this placement cannot be created; use \"elastic\" or \"in-place\"".into()),
     }
 }
 
@@ -111,8 +108,8 @@ pub fn create(
 pub fn leaves_room_for_owner(scheme: &Scheme, members: Members) -> Result<bool, AssembleError> {
     let geometry = scheme.resolve(&members, true)?;
     let identity = Identity::unnamed(members.count);
-    let superblock = match scheme.placement.policy {
-        PlacementPolicy::Elastic => {
+    let superblock = match scheme.placement.facts().format {
+        Some(Placement::Log) => {
             let layout = scheme.log_layout(&members).unwrap_or_default();
             superblock_of_log(scheme, &members, &geometry, &layout, &identity)
         }
@@ -195,12 +192,10 @@ impl<M: Memory> Array<M> {
             let flushes_late = opening.flushes_late || opening.has_bug(Bug::AssemblyNotFlushed);
             assembly.settle(&offered, media, flushes_late)?;
         }
-        let opened = match scheme.placement.policy {
-            PlacementPolicy::Elastic => log::open(scheme, members, memory, media, &assembly, opening),
-            PlacementPolicy::InPlace => in_place::open(scheme, members, memory, media, &assembly, opening),
-            PlacementPolicy::ParityLogging | PlacementPolicy::McRais => {
-                Err(AssembleError::Refused("arrays of this placement cannot be opened".into()))
-            }
+        let opened = match scheme.placement.facts().format {
+            Some(Placement::Log) => log::open(scheme, members, memory, media, &assembly, opening),
+            Some(Placement::InPlace) => in_place::open(scheme, members, memory, media, &assembly, opening),
+            None => Err(AssembleError::Refused("arrays of this placement cannot be opened".into())),
         };
         opened.map(|(mut array, mut opened)| {
             opened.damaged.extend(damage::of_superblocks(&offered, &opened.positions));

@@ -12,7 +12,6 @@ use stripewise_core::format::{
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
 use stripewise_core::operation::Outcome;
-use stripewise_core::placement::PlacementPolicy;
 use stripewise_core::scheme::{Members, Scheme, WindowSize};
 
 /// The superblock of an empty array with a log.
@@ -132,10 +131,7 @@ pub(crate) fn check_scheme(
     members: &Members,
 ) -> Result<(), AssembleError> {
     let geometry = scheme.resolve(members, true)?;
-    let placement = match scheme.placement.policy {
-        PlacementPolicy::Elastic => Placement::Log,
-        _ => Placement::InPlace,
-    };
+    let placement = scheme.placement.facts().format.unwrap_or(Placement::InPlace);
     let rows = if placement == Placement::Log { scheme.elastic.segment_rows } else { geometry.rotate_every };
     let code = code_of(scheme, &geometry);
     let data = scheme.log_layout(members).map_or(superblock.data, |layout| layout.data);

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{AssemblyOptions, Identity, Scheme, create};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Engine, FileMedia, MemberFile, Options, random_uuid};
@@ -95,7 +94,7 @@ impl Bed {
             Load { pattern: Pattern::Sequential, write: true, bytes: 1 << 20, depth: 8, ..self.load(engine) };
         let mut random = Prng::stream(1, 0);
         drive(engine, &Load { count: large.span / large.bytes as u64, ..large }, &mut random)?;
-        if self.scheme.placement.policy == PlacementPolicy::Elastic {
+        if self.scheme.placement.facts().forms_stripes {
             let small =
                 Load { write: true, count: 2 * large.span / u64::from(PAGE_BYTES), ..self.load(engine) };
             drive(engine, &small, &mut random)?;

@@ -7,8 +7,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::coordination::CoordinationPolicy;
 use stripewise_array::dispatch::{Discipline, QueueOrder};
 use stripewise_array::geometry::{Geometry, Level as Raid};
-use stripewise_array::placement::{ClassBy, ElasticSection};
-use stripewise_array::placement::{FirstWrites, PlacementPolicy};
+use stripewise_array::placement::{ClassBy, ElasticSection, FirstWrites};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Bytes;
@@ -49,7 +48,7 @@ pub fn case(space: &Space, combination: &Combination, seed: u64) -> Result<Case,
 
 fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw) -> Option<Case> {
     let mut scheme = space.scheme(combination);
-    let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
+    let is_log = scheme.placement.facts().forms_stripes;
     let columns = columns(draw, &scheme);
     let members = columns * scheme.geometry.groups + scheme.log_members();
     let layout = stress::scheme::layout_of(draw, combination.level(), members);
@@ -86,8 +85,11 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
         return None;
     }
     // Blocks must be full before any is collected. Hosts fill only part of the zones at a time.
-    let is_zoned = case.scheme.placement.policy == PlacementPolicy::McRais;
-    let times = if is_zoned { draw.one_of(&[1, 2, 3, 4]) } else { draw.one_of(&[0, 1, 1, 2]) };
+    let times = if case.scheme.placement.facts().has_zones {
+        draw.one_of(&[1, 2, 3, 4])
+    } else {
+        draw.one_of(&[0, 1, 1, 2])
+    };
     for _ in 0..times {
         case.requests.extend(filling(draw, &geometry, pages, page));
     }
@@ -133,10 +135,10 @@ fn preempt(draw: &mut Draw, device: &mut DeviceSpec) {
 
 /// Draws the keys that the combination does not set.
 fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64) {
-    let is_log = scheme.placement.policy == PlacementPolicy::Elastic;
-    if !is_log {
+    let facts = scheme.placement.facts();
+    if !facts.forms_stripes {
         let chunk = Bytes(page_bytes * draw.one_of(&[1, 1, 2, 3, 4]));
-        scheme.geometry.chunk = (scheme.placement.policy != PlacementPolicy::McRais).then_some(chunk);
+        scheme.geometry.chunk = (!facts.has_zones).then_some(chunk);
         scheme.update = update(draw, scheme.update);
     }
     scheme.geometry.rotate_every = draw.one_of(&[1, 1, 2, 5]);
@@ -146,25 +148,26 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
         stress::scheme::window(draw, scheme, columns);
     }
     match scheme.placement.first_writes {
-        FirstWrites::InPlace if is_log => stress::scheme::memory(draw, &mut scheme.placement),
+        FirstWrites::InPlace if facts.buffers_writes => stress::scheme::memory(draw, &mut scheme.placement),
         FirstWrites::InPlace => {}
         waits => stress::scheme::first_writes(draw, &mut scheme.placement, waits),
     }
-    match scheme.placement.policy {
-        PlacementPolicy::InPlace => {}
-        PlacementPolicy::McRais => (scheme.zones, scheme.mix) = stress::zones::sections(draw, page_bytes),
-        PlacementPolicy::ParityLogging => scheme.log = stress::scheme::log_section(draw, page_bytes),
-        PlacementPolicy::Elastic => {
-            let ElasticSection { buffer, classes, .. } = scheme.elastic;
-            let drawn = section(draw);
-            // One segment of live chunks for each tendency requires more rows than there are tendencies.
-            let least = if classes == ClassBy::HotnessAndMix { classes.tendencies() + 1 } else { 0 };
-            let segment_rows = drawn.segment_rows.max(least);
-            scheme.elastic = ElasticSection { buffer, classes, segment_rows, ..drawn };
-        }
+    if facts.has_zones {
+        (scheme.zones, scheme.mix) = stress::zones::sections(draw, page_bytes);
+    }
+    if facts.logs_parity {
+        scheme.log = stress::scheme::log_section(draw, page_bytes);
+    }
+    if facts.forms_stripes {
+        let ElasticSection { buffer, classes, .. } = scheme.elastic;
+        let drawn = section(draw);
+        // One segment of live chunks for each tendency requires more rows than there are tendencies.
+        let least = if classes == ClassBy::HotnessAndMix { classes.tendencies() + 1 } else { 0 };
+        let segment_rows = drawn.segment_rows.max(least);
+        scheme.elastic = ElasticSection { buffer, classes, segment_rows, ..drawn };
     }
     scheme.hotness = hotness(draw, scheme.hotness.policy, page_bytes);
-    if is_log {
+    if facts.forms_stripes {
         class_keys(draw, scheme, page_bytes);
     }
     if scheme.code.kind == Some(Kind::XCode) {

@@ -1,8 +1,6 @@
 //! Checks of elastic striping against the contract: the promises of ended requests, and the state when no request is
 //! in flight.
 
-use stripewise_array::placement::PlacementPolicy;
-
 use super::CaseRun;
 use crate::audit_log::{At, LogAudit};
 use crate::case::What;
@@ -14,7 +12,7 @@ const EVENTS_PER_LOOK: u64 = 256;
 
 impl CaseRun<'_> {
     pub(super) fn is_elastic(&self) -> bool {
-        self.case.scheme.placement.policy == PlacementPolicy::Elastic
+        self.case.scheme.placement.facts().forms_stripes
     }
 
     fn log_audit(&self) -> LogAudit<'_> {

@@ -2,7 +2,7 @@
 
 use stripewise_array::Scheme;
 use stripewise_array::dispatch::{Discipline, QueueOrder};
-use stripewise_array::placement::{FirstWrites, PlacementPolicy};
+use stripewise_array::placement::FirstWrites;
 use stripewise_base::prng::Prng;
 
 use super::draw::Draw;
@@ -11,9 +11,9 @@ use super::draw::Draw;
 /// depend on it.
 pub(super) fn dispatch(seed: u64, scheme: &mut Scheme) {
     let mut draw = Draw(Prng::stream(seed, 0x6469_7370));
-    // With other placements, a request does not determine its members.
-    let looks = matches!(scheme.placement.policy, PlacementPolicy::Elastic | PlacementPolicy::McRais);
-    let has_targets = !looks && scheme.placement.first_writes == FirstWrites::InPlace;
+    // Otherwise a request does not determine its members.
+    let has_targets =
+        !scheme.placement.facts().locates_on_write && scheme.placement.first_writes == FirstWrites::InPlace;
     let dispatch = &mut scheme.dispatch;
     dispatch.policy = draw.one_of(&[
         Discipline::AsyncFifo,

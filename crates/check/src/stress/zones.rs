@@ -2,8 +2,7 @@
 //! they are usually full.
 
 use stripewise_array::MixSection;
-use stripewise_array::placement::{FirstWrites, PlacementPolicy};
-use stripewise_array::placement::{FreePages, WritesAs, ZoneSection, ZonesSection};
+use stripewise_array::placement::{FreePages, PlacementPolicy, WritesAs, ZoneSection, ZonesSection};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;
@@ -11,6 +10,7 @@ use stripewise_base::units::Bytes;
 use super::draw::Draw;
 use super::faults::losses;
 use super::requests::requests;
+use super::rewrites_in_place;
 use crate::case::Case;
 use crate::stamp::SECTOR;
 
@@ -18,10 +18,7 @@ use crate::stamp::SECTOR;
 /// losses are then drawn again, because the array is smaller.
 pub(super) fn zones(seed: u64, case: &mut Case) {
     let mut draw = Draw(Prng::stream(seed, 0x7A6F_6E65));
-    let placement = case.scheme.placement;
-    let is_plain =
-        placement.policy == PlacementPolicy::InPlace && placement.first_writes == FirstWrites::InPlace;
-    if !draw.percent(30) || !is_plain {
+    if !draw.percent(30) || !rewrites_in_place(&case.scheme.placement) {
         return;
     }
     let before = case.scheme.clone();
@@ -47,7 +44,8 @@ pub(super) fn zones(seed: u64, case: &mut Case) {
 pub(super) fn parity_memory(seed: u64, case: &mut Case) {
     let mut draw = Draw(Prng::stream(seed, 0x6e76_7261));
     let rows = draw.one_of(&[1, 2, 5, 40]);
-    if draw.percent(60) && case.scheme.placement.policy == PlacementPolicy::InPlace {
+    let facts = case.scheme.placement.facts();
+    if draw.percent(60) && facts.updates_parity && !facts.has_zones {
         case.scheme.parity.memory_rows = rows;
         if case.geometry().is_err() {
             case.scheme.parity.memory_rows = 0;

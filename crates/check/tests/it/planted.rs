@@ -4,7 +4,6 @@
 
 use stripewise_array::Bug as Array;
 use stripewise_array::cache::CachePolicy;
-use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::read::ReadPolicy;
 use stripewise_check::{Case, Failure, Faults, Options, Planted, run, stress};
 use stripewise_flash::Bug as Flash;
@@ -148,18 +147,16 @@ const CALM: u64 = 300;
 fn concerns(bug: Planted, case: &Case) -> bool {
     match bug {
         Planted::Array(Array::SegmentNotHeld | Array::SegmentFreedEarly) => {
-            case.scheme.placement.policy == PlacementPolicy::Elastic
+            case.scheme.placement.facts().forms_stripes
         }
         Planted::Array(Array::CacheLossHidden) => {
             case.scheme.cache.policy != CachePolicy::None && !case.losses.is_empty()
         }
         Planted::Array(Array::HedgeHoldGivenBack) => {
-            case.scheme.read.policy == ReadPolicy::Hedged
-                && case.scheme.placement.policy != PlacementPolicy::Elastic
+            case.scheme.read.policy == ReadPolicy::Hedged && !case.scheme.placement.facts().forms_stripes
         }
         Planted::Array(Array::RedirectedSegmentNotHeld) => {
-            case.scheme.read.policy != ReadPolicy::Direct
-                && case.scheme.placement.policy == PlacementPolicy::Elastic
+            case.scheme.read.policy != ReadPolicy::Direct && case.scheme.placement.facts().forms_stripes
         }
         Planted::Array(Array::ResyncBelievesParity) => {
             let Faults { failed_read_ppm, corrupt_read_ppm, .. } = case.faults;
@@ -168,7 +165,7 @@ fn concerns(bug: Planted, case: &Case) -> bool {
         Planted::Array(Array::KeptParityLost) => {
             case.scheme.parity_memory_rows() > 0 && !case.power_losses.is_empty() && !case.losses.is_empty()
         }
-        Planted::Array(Array::SetAsideOvertaken) => case.scheme.placement.policy == PlacementPolicy::McRais,
+        Planted::Array(Array::SetAsideOvertaken) => case.scheme.placement.facts().has_zones,
         Planted::Array(Array::LimitIgnoresResync) => {
             case.error_limit.is_some() && !case.power_losses.is_empty()
         }

@@ -9,8 +9,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection};
 use stripewise_array::dispatch::{Discipline, Dispatch};
 use stripewise_array::geometry::Level as Raid;
-use stripewise_array::placement::{ClassBy, ElasticSection};
-use stripewise_array::placement::{LogSection, PlacementPolicy};
+use stripewise_array::placement::{ClassBy, ElasticSection, LogSection};
 use stripewise_check::{Case, Options, Seen, Summary, run, stress};
 
 /// Totals over seeds.
@@ -223,7 +222,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             let is_log = |loss: &&stripewise_check::Loss| u32::from(loss.member) >= geometry.members;
             count(format!("{} log members lost", case.losses.iter().filter(is_log).count()));
         }
-        if case.scheme.placement.policy == PlacementPolicy::Elastic {
+        if case.scheme.placement.facts().forms_stripes {
             let ElasticSection {
                 segment_rows,
                 buffer,
@@ -257,7 +256,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{} tiers", case.scheme.tiers()));
             count(format!("{level} elastic"));
         }
-        if case.scheme.placement.policy == PlacementPolicy::McRais {
+        if case.scheme.placement.facts().has_zones {
             let (zones, mix, page) = (case.scheme.zones, case.scheme.mix, u64::from(case.page_bytes()));
             let zone_chunks = [zones.reads, zones.mixed, zones.writes].map(|zone| zone.chunk.0 / page);
             count(format!("zones with chunks of {zone_chunks:?}"));

@@ -89,7 +89,7 @@ impl<B: Backend> Engine<B> {
         let in_place = (0..self.member_io.backend.count()).map(|member| self.troubles(member).repairs).sum();
         let log = self.array.log_counts().healed + self.edges.scrub_repairs.0 + self.edges.scrub_repairs.1;
         let metadata = self.edges.metadata_repairs.0 + self.edges.metadata_repairs.1;
-        metadata + if self.erases() { log } else { in_place }
+        metadata + if self.is_log() { log } else { in_place }
     }
 
     /// Takes a member out of service because of its behaviour, as [`Engine::fail`] does. The `reason` decides how much of

@@ -47,7 +47,7 @@ impl<B: Backend> Engine<B> {
 
     /// Takes members out that complete nothing while writes wait for them, as far as redundancy allows.
     fn leave_hung(&mut self) -> bool {
-        if !self.watches() || !self.erases() || self.known.is_none() || self.is_read_only {
+        if !self.watches() || !self.is_log() || self.known.is_none() || self.is_read_only {
             return false;
         }
         let limit = self.stall.as_nanos();

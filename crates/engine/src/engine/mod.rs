@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use stripewise_array::format::{Owner, Superblock};
 use stripewise_array::health::Spares;
-use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::{
     Array, Controller, HostRequest, PlanView, RecoveryReport, RequestKind, SECTOR_BYTES, SubmitError, Timing,
 };
@@ -90,7 +89,7 @@ pub struct Engine<B: Backend = Files> {
 impl<B: Backend> Engine<B> {
     fn assembled(backend: B, array: Array<Pages>, page_bytes: u32, options: &Options) -> Self {
         let borne = array.geometry().tolerance();
-        let is_log = array.scheme().placement.policy == PlacementPolicy::Elastic;
+        let is_log = array.scheme().placement.facts().forms_stripes;
         let jobs = Jobs::new(array.scheme().queues.requests, page_bytes, is_log);
         let watch = Watch::new(backend.count(), options.slow);
         let out_of_space = Waiting::new(options.timeout, borne);
@@ -490,7 +489,11 @@ impl<B: Backend> Engine<B> {
 
     /// Whether trimmed bytes read as zeros.
     fn erases(&self) -> bool {
-        self.array.scheme().placement.policy == PlacementPolicy::Elastic
+        self.array.scheme().placement.facts().trims_unmap
+    }
+
+    fn is_log(&self) -> bool {
+        self.array.scheme().placement.facts().forms_stripes
     }
 
     /// Passes to the controller the parts that it has room for. A long request goes to members part by part, while the

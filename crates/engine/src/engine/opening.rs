@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stripewise_array::format::Superblock;
-use stripewise_array::placement::{FirstWrites, PlacementPolicy};
+use stripewise_array::placement::FirstWrites;
 use stripewise_array::{
     Array, AssembleError, AssemblyOptions, Controller, Media, Members, Memory, Metadata, PagePool,
     RecoveryReport, Scheme, SchemeError,
@@ -45,9 +45,9 @@ impl Engine<Files> {
         keeps_what_it_has(scheme)?;
         scheme.resolve(&capabilities(paths.len(), pages, options.page_bytes), Pages::CARRIES_DATA)?;
         let files = MemberFile::create_all(paths, member_bytes, options.page_bytes)?;
-        let is_empty = scheme.placement.policy == PlacementPolicy::Elastic
-            || scheme.placement.first_writes == FirstWrites::Encode;
-        // When nothing is written yet, a log begins empty and every row waits to be encoded.
+        // When nothing is written yet, a map has no page, and every row waits to be encoded.
+        let is_empty =
+            scheme.placement.facts().keeps_map || scheme.placement.first_writes == FirstWrites::Encode;
         Self::over(
             scheme,
             Files::new(files.into_iter().map(Some).collect(), options.page_bytes, &options, trims(scheme)),
@@ -228,13 +228,14 @@ fn plain<S: Store>(stores: Vec<S>, options: &Options) -> Plain<S> {
 /// Refuses a scheme whose data another engine could not find.
 fn finds_again(scheme: &Scheme) -> Result<(), SchemeError> {
     keeps_what_it_has(scheme)?;
-    if scheme.placement.policy != PlacementPolicy::Elastic {
+    let facts = scheme.placement.facts();
+    if !facts.keeps_map {
         return Ok(());
     }
     Err(SchemeError::Setting {
         scheme: scheme.name.clone(),
         key: "placement.policy",
-        value: "\"elastic\"".into(),
+        value: facts.value(),
         reason: "keeps its map in memory only, and without a map on the media the data could not be found again; \
                  create a new array, or use \"in-place\"",
     })

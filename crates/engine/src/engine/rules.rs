@@ -1,7 +1,7 @@
 //! Which schemes the engine runs.
 
 use stripewise_array::cache::CachePolicy;
-use stripewise_array::placement::{Commit, FirstWrites, Persistence, PlacementPolicy};
+use stripewise_array::placement::{Commit, FirstWrites, Persistence};
 use stripewise_array::{Members, Scheme, SchemeError};
 use stripewise_base::units::Span;
 
@@ -14,10 +14,7 @@ pub fn capabilities(count: usize, pages: u32, page_bytes: u32) -> Members {
 
 /// The purpose of a scheme's trims. Those of a log inform members of unused pages; those in place make zeros.
 pub(super) fn trims(scheme: &Scheme) -> Trims {
-    match scheme.placement.policy {
-        PlacementPolicy::Elastic => Trims::Advice,
-        _ => Trims::Zeros,
-    }
+    if scheme.placement.facts().trims_unmap { Trims::Advice } else { Trims::Zeros }
 }
 
 /// The scheme without modelled memory latencies: here an access to memory takes its own time.
@@ -47,7 +44,7 @@ pub(super) fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
                       use \"in-place\"";
         return refuse("placement.first_writes", "\"gather\"", reason);
     }
-    if scheme.placement.policy == PlacementPolicy::Elastic
+    if scheme.placement.facts().buffers_writes
         && scheme.placement.buffer_persistence == Persistence::Persistent
     {
         let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
