@@ -117,7 +117,7 @@ fn shipped(path: &str) -> Option<&str> {
 }
 
 /// The lines of `text` before its module of tests, without comments.
-fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let code = |(index, line): (usize, &'_ str)| (index + 1, line.find("//").map_or(line.len(), |at| at));
     let tests = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
     let before = &text[..tests];

@@ -13,6 +13,7 @@ pub mod guides;
 pub mod idioms;
 pub mod layers;
 pub mod markdown;
+pub mod placements;
 pub mod shape;
 pub mod source;
 pub mod tree;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file::File;
 use crate::idioms::{self, Idioms};
-use crate::{Complaint, circles, contract, examples, guides, layers, markdown, shape, source};
+use crate::{Complaint, circles, contract, examples, guides, layers, markdown, placements, shape, source};
 
 /// Folders without source files of this tree.
 const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
@@ -65,6 +65,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
     complaints.extend(circles::none_is_large(files));
     complaints.extend(guides::names_are_their_own(files));
     complaints.extend(contract::rows_have_tests(files));
+    complaints.extend(placements::few_files_name_one(files));
     let list = files.iter().find(|file| file.path == idioms::LIST).map_or("", |file| &file.text);
     let idioms = Idioms::parse(list).unwrap_or_else(|bad| panic!("{bad}"));
     for File { path, text } in files {
@@ -131,6 +132,7 @@ mod tests {
             file("crates/flash/src/log.rs", "fn f(x: f64) -> f64 { x.ln() }\n"),
             file("crates/sim/src/u.rs", "fn f() { unsafe { g() } }\n"),
             file("crates/sim/src/w.rs", concat!("// TO", "DO later\n")),
+            file("crates/sim/src/p.rs", "const P: PlacementPolicy = PlacementPolicy::Elastic;\n"),
             file("crates/exec/src/executor.rs", "pub struct Executor;\n"),
             file("docs/untitled.md", "No title.\n"),
             file("docs/how-to/x.md", "# T\n\n```sh\nnbdcopy a b\n```\n"),
