@@ -29,6 +29,7 @@ mod session;
 mod settings;
 mod signals;
 pub mod signature;
+mod slots;
 mod smart;
 mod status;
 mod tally;

@@ -27,7 +27,7 @@ use crate::members::Members;
 use crate::monitor::Monitor;
 use crate::outages::Outages;
 use crate::record::{Recorder, UUID_NOTE};
-use crate::service::{Done, ReplyTo, Service, SessionId};
+use crate::service::{FrontendNo, ReplyTo, Service};
 use crate::session::{Over, Session};
 use crate::settings::Settings;
 use crate::signals;
@@ -44,6 +44,10 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// How long no connection is accepted after one could not be: the missing resource, descriptors most likely, becomes
 /// available when others end.
 const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
+
+/// The frontends of requests.
+const NBD: FrontendNo = FrontendNo(0);
+const GUESTS: FrontendNo = FrontendNo(1);
 
 /// A message of another thread.
 #[derive(Debug)]
@@ -74,7 +78,7 @@ enum Source {
     Bell,
     Ring,
     Listener(usize),
-    Session(SessionId),
+    Session(u64),
     Guest(Kick),
 }
 
@@ -87,7 +91,7 @@ pub struct Server {
     name: String,
     export: Arc<Export>,
     listeners: Vec<Listener>,
-    sessions: BTreeMap<SessionId, Session>,
+    sessions: BTreeMap<u64, Session>,
     next_session: u64,
     /// When connections are accepted again, after one could not be.
     accepts_from: Option<Nanos>,
@@ -149,7 +153,7 @@ impl Server {
             read_only: export.read_only,
             name: settings.name.clone(),
         };
-        let guests = Guests::start(&settings.vhost_user, &disk, &sender)?;
+        let guests = Guests::start(GUESTS, &settings.vhost_user, &disk, &sender)?;
         let monitor = {
             let sender = sender.clone();
             Monitor::start(&engine, settings, move |notice| {
@@ -292,23 +296,20 @@ impl Server {
     fn complete(&mut self) -> bool {
         let mut is_any = false;
         self.service.look_at_the_clock();
-        while let Some(Done { asker, result, payload, outages }) = self.service.take_done() {
+        while let Some(completion) = self.service.take_completion() {
             is_any = true;
-            if result == Err(Failed::NoSpace) {
+            if completion.result == Err(Failed::NoSpace) {
                 self.monitor.no_space();
             }
             let buffers = &mut self.service.buffers;
-            match asker {
-                ReplyTo::Nbd(id, pending) => match self.sessions.get_mut(&id) {
-                    Some(session) => {
-                        let result = session.outages.judge(result, outages);
-                        session.answer(pending, result, payload, buffers);
-                    }
-                    None => buffers.give_back(payload),
-                },
-                ReplyTo::Guest(pending) => {
-                    self.guests.complete(pending, (result, outages), payload, buffers);
-                }
+            let ReplyTo { frontend, client, .. } = completion.reply_to;
+            if frontend == GUESTS {
+                self.guests.complete(completion, buffers);
+                continue;
+            }
+            match self.sessions.get_mut(&client) {
+                Some(session) => session.answer(completion, buffers),
+                None => buffers.give_back(completion.payload),
             }
         }
         is_any
@@ -325,7 +326,7 @@ impl Server {
     fn exchange(&mut self) {
         let service = &mut self.service;
         let sessions = self.sessions.iter_mut();
-        let over: Vec<(SessionId, Over)> =
+        let over: Vec<(u64, Over)> =
             sessions.filter_map(|(&id, session)| Some((id, session.exchange(service).err()?))).collect();
         self.guests.exchange(service, self.ending.is_some());
         for (id, why) in over {
@@ -335,16 +336,16 @@ impl Server {
 
     /// Ends a connection. Its requests in the engine complete, in the order in which they arrived, and their
     /// completions are dropped.
-    fn drop_session(&mut self, id: SessionId, why: &Over) {
+    fn drop_session(&mut self, id: u64, why: &Over) {
         let Some(mut session) = self.sessions.remove(&id) else { return };
-        if let Some(asked) = session.take_held() {
-            self.service.discard(asked);
+        if let Some(submission) = session.take_held() {
+            self.service.discard(submission);
         }
         match why {
-            Over::Left => tracing::debug!(connection = id.0, "a client left"),
+            Over::Left => tracing::debug!(connection = id, "a client left"),
             why => {
                 self.service.tally.dropped_connections += 1;
-                tracing::debug!(connection = id.0, reason = %why, "a connection was dropped");
+                tracing::debug!(connection = id, reason = %why, "a connection was dropped");
                 self.monitor.refused(why.to_string());
             }
         }
@@ -418,7 +419,7 @@ impl Server {
     }
 
     /// Handles an event of a client's socket.
-    fn hear(&mut self, id: SessionId, flags: PollFlags) {
+    fn hear(&mut self, id: u64, flags: PollFlags) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let is_gone = flags.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
         let heard = match flags.contains(PollFlags::IN) {
@@ -433,9 +434,10 @@ impl Server {
     }
 
     fn accept(&mut self, listener: usize) {
-        let id = SessionId(self.next_session);
+        let id = self.next_session;
         let now = self.service.now();
-        let accepted = Session::accept(&self.listeners[listener], &self.export, id, now);
+        let reply_to = ReplyTo { frontend: NBD, client: id, request: 0 };
+        let accepted = Session::accept(&self.listeners[listener], &self.export, reply_to, now);
         let outages = self.service.engine.outages();
         let again = accepted.is_err().then_some(now + ACCEPT_PAUSE_NS);
         let is_known = std::mem::replace(&mut self.accepts_from, again).is_some();
@@ -448,7 +450,7 @@ impl Server {
                 session.outages = Outages::before(outages);
                 self.next_session += 1;
                 self.sessions.insert(id, session);
-                tracing::debug!(connection = id.0, "a client came");
+                tracing::debug!(connection = id, "a client came");
             }
             Ok(None) => {}
             Err(_) if is_known => {}

@@ -6,33 +6,32 @@ use std::time::Instant;
 use hashbrown::HashMap;
 use stripewise_array::SubmitError;
 use stripewise_base::Nanos;
-use stripewise_engine::{Completion, Engine, Failed, Payload, Request, Ticket};
-use stripewise_nbd::Pending;
+use stripewise_engine::{Engine, Failed, Payload, Request, Ticket};
 use stripewise_trace as trace;
 
 use crate::buffers::Buffers;
 use crate::record::Recorder;
 use crate::tally::{Kind, Tally};
-use crate::vhost;
-
-/// Identifies a connection. Never used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SessionId(pub(crate) u64);
 
 /// The receiver of an answer.
-#[derive(Debug)]
-pub(crate) enum ReplyTo {
-    /// A request of an NBD connection.
-    Nbd(SessionId, Pending),
-    /// A request of a guest.
-    #[cfg_attr(not(feature = "vhost-user"), expect(dead_code, reason = "no guest comes"))]
-    Guest(Box<vhost::Pending>),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReplyTo {
+    /// The frontend of the request.
+    pub(crate) frontend: FrontendNo,
+    /// The client. Only the frontend knows the meaning of this number and the next.
+    pub(crate) client: u64,
+    /// The request of the client.
+    pub(crate) request: u32,
 }
+
+/// The position of a frontend in the server's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrontendNo(pub(crate) u8);
 
 /// A request in the engine.
 #[derive(Debug)]
 struct Waiting {
-    asker: ReplyTo,
+    reply_to: ReplyTo,
     kind: Kind,
     bytes: u64,
     arrived: Nanos,
@@ -42,7 +41,7 @@ struct Waiting {
 #[derive(Debug)]
 pub(crate) struct Submission {
     request: Request,
-    asker: ReplyTo,
+    reply_to: ReplyTo,
     arrived: Nanos,
 }
 
@@ -57,8 +56,8 @@ pub(crate) enum Unsubmitted {
 
 /// A completed request.
 #[derive(Debug)]
-pub(crate) struct Done {
-    pub(crate) asker: ReplyTo,
+pub(crate) struct Completion {
+    pub(crate) reply_to: ReplyTo,
     pub(crate) result: Result<(), Failed>,
     /// The buffer of the request. For a successful read, the data.
     pub(crate) payload: Payload,
@@ -134,7 +133,7 @@ impl Service {
     }
 
     /// Accepts a request of a client, to be submitted to the engine.
-    pub(crate) fn admit(&mut self, request: Request, asker: ReplyTo) -> Submission {
+    pub(crate) fn admit(&mut self, request: Request, reply_to: ReplyTo) -> Submission {
         let arrived = self.now;
         if let Some(recorder) = &mut self.recorder {
             let (kind, forced) = match request {
@@ -155,15 +154,15 @@ impl Service {
                 record(trace::Kind::Flush, 0, 0);
             }
         }
-        Submission { request, asker, arrived }
+        Submission { request, reply_to, arrived }
     }
 
     /// Submits a request to the engine.
     ///
     /// # Errors
     /// When the engine has too much to do, and when the request is invalid.
-    pub(crate) fn submit(&mut self, asked: Submission) -> Result<(), Unsubmitted> {
-        let Submission { request, asker, arrived } = asked;
+    pub(crate) fn submit(&mut self, submission: Submission) -> Result<(), Unsubmitted> {
+        let Submission { request, reply_to, arrived } = submission;
         let kind = match &request {
             Request::Read { .. } => Kind::Read,
             Request::Write { .. } => Kind::Write,
@@ -174,24 +173,24 @@ impl Service {
         match self.engine.submit(request) {
             Ok(ticket) => {
                 self.has_submitted = true;
-                self.waiting.insert(ticket, Waiting { asker, kind, bytes, arrived });
+                self.waiting.insert(ticket, Waiting { reply_to, kind, bytes, arrived });
                 Ok(())
             }
             Err(rejected) if rejected.error == SubmitError::Busy => {
-                Err(Unsubmitted::Busy(Submission { request: rejected.request, asker, arrived }))
+                Err(Unsubmitted::Busy(Submission { request: rejected.request, reply_to, arrived }))
             }
             Err(rejected) => {
                 self.tally.done(kind, bytes, self.now, 0, true);
                 self.keep_buffer(rejected.request);
-                Err(Unsubmitted::Refused(rejected.error, asker))
+                Err(Unsubmitted::Refused(rejected.error, reply_to))
             }
         }
     }
 
     /// Drops a request that is not submitted, and keeps its buffer. Returns the receiver of its answer.
-    pub(crate) fn discard(&mut self, asked: Submission) -> ReplyTo {
-        self.keep_buffer(asked.request);
-        asked.asker
+    pub(crate) fn discard(&mut self, submission: Submission) -> ReplyTo {
+        self.keep_buffer(submission.request);
+        submission.reply_to
     }
 
     fn keep_buffer(&mut self, request: Request) {
@@ -201,18 +200,19 @@ impl Service {
     }
 
     /// The next completed request.
-    pub(crate) fn take_done(&mut self) -> Option<Done> {
+    pub(crate) fn take_completion(&mut self) -> Option<Completion> {
         loop {
-            let Completion { ticket, result, payload, .. } = self.engine.take_completion()?;
+            let stripewise_engine::Completion { ticket, result, payload, .. } =
+                self.engine.take_completion()?;
             let Some(waiting) = self.waiting.remove(&ticket) else {
                 // No other code submits requests; an unknown request has no receiver.
                 self.buffers.give_back(payload);
                 continue;
             };
-            let Waiting { asker, kind, bytes, arrived } = waiting;
+            let Waiting { reply_to, kind, bytes, arrived } = waiting;
             self.tally.done(kind, bytes, self.now, self.now - arrived, result.is_err());
             let outages = (kind == Kind::Flush).then(|| self.engine.outages());
-            return Some(Done { asker, result, payload, outages });
+            return Some(Completion { reply_to, result, payload, outages });
         }
     }
 

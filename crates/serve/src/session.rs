@@ -16,7 +16,8 @@ use crate::buffers::Buffers;
 use crate::extents::Walk;
 use crate::listen::Listener;
 use crate::outages::Outages;
-use crate::service::{ReplyTo, Service, SessionId, Submission, Unsubmitted};
+use crate::service::{Completion, ReplyTo, Service, Submission, Unsubmitted};
+use crate::slots::Slots;
 
 /// Slices of a vectored write.
 const SLICES: usize = 64;
@@ -80,8 +81,11 @@ impl From<io::Error> for Over {
 #[derive(Debug)]
 pub(crate) struct Session {
     socket: Socket,
-    id: SessionId,
+    /// The receiver of its answers, but for the number of the request.
+    reply_to: ReplyTo,
     pub(crate) connection: Connection<Payload>,
+    /// Requests that were passed to the service.
+    in_flight: Slots<Pending>,
     /// A request that the array was too busy for. Later requests wait, to keep the order.
     held: Option<Submission>,
     /// An extents request, which is looked up a few pages a turn. Later requests wait too.
@@ -103,7 +107,7 @@ impl Session {
     pub(crate) fn accept(
         listener: &Listener,
         export: &Arc<Export>,
-        id: SessionId,
+        reply_to: ReplyTo,
         now: Nanos,
     ) -> io::Result<Option<Self>> {
         let socket = match listener {
@@ -122,14 +126,15 @@ impl Session {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             other => other?,
         };
-        Ok(Some(Self::over(socket, export, id, now)))
+        Ok(Some(Self::over(socket, export, reply_to, now)))
     }
 
-    fn over(socket: Socket, export: &Arc<Export>, id: SessionId, now: Nanos) -> Self {
+    fn over(socket: Socket, export: &Arc<Export>, reply_to: ReplyTo, now: Nanos) -> Self {
         Self {
             socket,
-            id,
+            reply_to,
             connection: Connection::new(export.clone(), Limits::default()),
+            in_flight: Slots::new(),
             held: None,
             walk: None,
             pages_left: 0,
@@ -191,8 +196,8 @@ impl Session {
     /// # Errors
     /// The client's protocol violation.
     pub(crate) fn requests(&mut self, service: &mut Service) -> Result<(), Over> {
-        if let Some(asked) = self.held.take() {
-            self.submit(asked, service);
+        if let Some(submission) = self.held.take() {
+            self.submit(submission, service);
         }
         self.walk_on(service);
         while !self.is_waiting() {
@@ -218,8 +223,9 @@ impl Session {
                     continue;
                 }
             };
-            let asked = service.admit(request, ReplyTo::Nbd(self.id, pending));
-            self.submit(asked, service);
+            let reply_to = ReplyTo { request: self.in_flight.put(pending), ..self.reply_to };
+            let submission = service.admit(request, reply_to);
+            self.submit(submission, service);
         }
         if self.connection.is_transmitting() {
             self.handshake_ends = None;
@@ -239,30 +245,24 @@ impl Session {
     }
 
     /// Submits a request to the engine, or keeps it while the engine is too busy.
-    fn submit(&mut self, asked: Submission, service: &mut Service) {
-        match service.submit(asked) {
+    fn submit(&mut self, submission: Submission, service: &mut Service) {
+        match service.submit(submission) {
             Ok(()) => {}
-            Err(Unsubmitted::Busy(asked)) => self.held = Some(asked),
-            Err(Unsubmitted::Refused(error, asker)) => {
+            Err(Unsubmitted::Busy(submission)) => self.held = Some(submission),
+            Err(Unsubmitted::Refused(error, reply_to)) => {
                 let takes_none = matches!(error, SubmitError::ReadOnly | SubmitError::EpochOver);
                 let fault = if takes_none { Fault::Permission } else { Fault::Invalid };
-                // The asker is the one that was submitted: a request of NBD.
-                if let ReplyTo::Nbd(_, pending) = asker {
-                    self.connection.reply(pending, Reply::Failed(fault, &error.to_string()));
-                }
+                let pending = self.in_flight.take(reply_to.request);
+                self.connection.reply(pending, Reply::Failed(fault, &error.to_string()));
             }
         }
     }
 
     /// Answers a completed request.
-    pub(crate) fn answer(
-        &mut self,
-        pending: Pending,
-        result: Result<(), Failed>,
-        payload: Payload,
-        buffers: &mut Buffers,
-    ) {
-        match result {
+    pub(crate) fn answer(&mut self, completion: Completion, buffers: &mut Buffers) {
+        let Completion { reply_to, result, payload, outages } = completion;
+        let pending = self.in_flight.take(reply_to.request);
+        match self.outages.judge(result, outages) {
             Ok(()) if pending.is_read() => return self.connection.reply(pending, Reply::Data(payload)),
             Ok(()) => self.connection.reply(pending, Reply::Done),
             Err(failed) => {
@@ -366,6 +366,7 @@ mod tests {
 
     use super::*;
     use crate::extents::{PAGES_A_TURN, pages_each};
+    use crate::service::FrontendNo;
 
     const PAGE: u32 = 512;
 
@@ -404,7 +405,8 @@ mod tests {
             let (ours, theirs) = UnixStream::pair().unwrap();
             ours.set_nonblocking(true).unwrap();
             theirs.set_nonblocking(true).unwrap();
-            let session = Session::over(Socket::Unix(ours), &self.export, SessionId(id), 0);
+            let reply_to = ReplyTo { frontend: FrontendNo(0), client: id, request: 0 };
+            let session = Session::over(Socket::Unix(ours), &self.export, reply_to, 0);
             (session, Client::new("x", Wishes::default()), theirs)
         }
 

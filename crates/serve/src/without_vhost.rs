@@ -4,18 +4,14 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use rustix::event::PollFlags;
-use stripewise_engine::{Failed, Payload};
 
 use crate::buffers::Buffers;
 use crate::error::ServeError;
 use crate::mailbox::Sender;
-use crate::service::Service;
+use crate::service::{Completion, FrontendNo, Service};
 
 #[derive(Debug)]
 pub(crate) enum VhostRequest {}
-
-#[derive(Debug)]
-pub(crate) enum Pending {}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kick {}
@@ -35,7 +31,12 @@ pub(crate) struct Guests;
 impl Guests {
     /// # Errors
     /// When devices are requested.
-    pub(crate) fn start<M>(paths: &[PathBuf], _: &Disk, _: &Sender<M>) -> Result<Self, ServeError> {
+    pub(crate) fn start<M>(
+        _: FrontendNo,
+        paths: &[PathBuf],
+        _: &Disk,
+        _: &Sender<M>,
+    ) -> Result<Self, ServeError> {
         if paths.is_empty() { Ok(Self) } else { Err(ServeError::NoVhostUser) }
     }
 
@@ -51,16 +52,7 @@ impl Guests {
         match job {}
     }
 
-    #[expect(clippy::boxed_local, reason = "where guests come, requests are used again as boxes")]
-    pub(crate) fn complete(
-        &mut self,
-        pending: Box<Pending>,
-        _: (Result<(), Failed>, Option<u64>),
-        _: Payload,
-        _: &mut Buffers,
-    ) {
-        match *pending {}
-    }
+    pub(crate) fn complete(&mut self, _: Completion, _: &mut Buffers) {}
 
     pub(crate) fn exchange(&mut self, _: &mut Service, _is_ending: bool) {}
 

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use rustix::event::PollFlags;
-use stripewise_engine::{Failed, Payload, Request};
+use stripewise_engine::Request;
 use vhost::vhost_user::message::{VhostUserMemoryRegion, VhostUserVirtioFeatures};
 use vhost::vhost_user::{Error, Result};
 use virtio_bindings::virtio_blk::VIRTIO_BLK_F_FLUSH;
@@ -18,7 +18,8 @@ use super::pending::Pending;
 use super::queue::{Broken, Stopped, Virtqueue};
 use crate::buffers::Buffers;
 use crate::outages::Outages;
-use crate::service::{ReplyTo, Service, Submission, Unsubmitted};
+use crate::service::{Completion, FrontendNo, ReplyTo, Service, Submission, Unsubmitted};
+use crate::slots::Slots;
 
 /// Most regions of a guest's memory.
 pub(super) const REGIONS_MAX: usize = 509;
@@ -38,6 +39,7 @@ struct Mapping {
 /// A device.
 #[derive(Debug)]
 pub(crate) struct Device {
+    frontend: FrontendNo,
     number: usize,
     disk: Disk,
     connection: u64,
@@ -50,9 +52,10 @@ pub(crate) struct Device {
     bytes: u64,
     /// Requests that the array was too busy for, of guests that have disconnected.
     orphans: Vec<Submission>,
+    /// Requests that were passed to the service, including those of guests that have disconnected.
+    in_flight: Slots<Pending>,
     /// Requests that are over, to be used again.
-    #[expect(clippy::vec_box, reason = "they go back and forth as boxes")]
-    free: Vec<Box<Pending>>,
+    free: Vec<Pending>,
     /// Connections and queues that were dropped because of their guest's errors, and are not counted yet.
     dropped: u64,
     /// None until a connection is served for the first time.
@@ -60,8 +63,9 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(super) fn new(number: usize, disk: Disk) -> Self {
+    pub(super) fn new(frontend: FrontendNo, number: usize, disk: Disk) -> Self {
         Self {
+            frontend,
             number,
             disk,
             connection: 0,
@@ -72,6 +76,7 @@ impl Device {
             queues: Vec::new(),
             bytes: 0,
             orphans: Vec::new(),
+            in_flight: Slots::new(),
             free: Vec::new(),
             dropped: 0,
             outages: None,
@@ -192,14 +197,13 @@ impl Device {
     pub(super) fn take(&mut self, service: &mut Service, is_ending: bool) {
         self.outages.get_or_insert_with(|| Outages::before(service.engine.outages()));
         service.tally.dropped_connections += std::mem::take(&mut self.dropped);
-        for asked in self.orphans.drain(..) {
-            if let ReplyTo::Guest(pending) = service.discard(asked) {
-                self.bytes -= pending.bytes;
-            }
+        for submission in self.orphans.drain(..) {
+            let ReplyTo { request, .. } = service.discard(submission);
+            self.bytes -= self.in_flight.take(request).bytes;
         }
         for queue in 0..self.queues.len() {
-            if let Some(asked) = self.queues[queue].held.take() {
-                self.submit(queue, asked, service);
+            if let Some(submission) = self.queues[queue].held.take() {
+                self.submit(queue, submission, service);
             }
             let mut taken = 0;
             while taken < TAKES {
@@ -232,8 +236,7 @@ impl Device {
         let judged = taken
             .looked_up
             .and_then(|()| pending.chain.judge(&self.memory, &self.disk, forced, &mut service.buffers));
-        (pending.device, pending.connection) = (self.number, self.connection);
-        (pending.queue, pending.head) = (queue, taken.head);
+        (pending.connection, pending.queue, pending.head) = (self.connection, queue, taken.head);
         (pending.is_read, pending.bytes) = (false, 0);
         match judged {
             Ok(Wish::Request(request)) => {
@@ -245,8 +248,10 @@ impl Device {
                     _ => 0,
                 };
                 self.bytes += pending.bytes;
-                let asked = service.admit(request, ReplyTo::Guest(pending));
-                self.submit(queue, asked, service);
+                let (client, number) = (self.number as u64, self.in_flight.put(pending));
+                let reply_to = ReplyTo { frontend: self.frontend, client, request: number };
+                let submission = service.admit(request, reply_to);
+                self.submit(queue, submission, service);
             }
             Ok(Wish::Serial) => {
                 let serial = self.disk.serial();
@@ -257,27 +262,22 @@ impl Device {
         Some(pieces)
     }
 
-    fn submit(&mut self, queue: usize, asked: Submission, service: &mut Service) {
-        match service.submit(asked) {
+    fn submit(&mut self, queue: usize, submission: Submission, service: &mut Service) {
+        match service.submit(submission) {
             Ok(()) => {}
-            Err(Unsubmitted::Busy(asked)) => self.queues[queue].held = Some(asked),
-            Err(Unsubmitted::Refused(_, asker)) => {
-                if let ReplyTo::Guest(pending) = asker {
-                    self.bytes -= pending.bytes;
-                    self.answer(pending, Status::Failed, &[]);
-                }
+            Err(Unsubmitted::Busy(submission)) => self.queues[queue].held = Some(submission),
+            Err(Unsubmitted::Refused(_, reply_to)) => {
+                let pending = self.in_flight.take(reply_to.request);
+                self.bytes -= pending.bytes;
+                self.answer(pending, Status::Failed, &[]);
             }
         }
     }
 
     /// Answers a completed request, if its guest is still connected.
-    pub(super) fn complete(
-        &mut self,
-        pending: Box<Pending>,
-        (result, outages): (std::result::Result<(), Failed>, Option<u64>),
-        payload: Payload,
-        buffers: &mut Buffers,
-    ) {
+    pub(super) fn complete(&mut self, completion: Completion, buffers: &mut Buffers) {
+        let Completion { reply_to, result, payload, outages } = completion;
+        let pending = self.in_flight.take(reply_to.request);
         self.bytes -= pending.bytes;
         if pending.connection == self.connection {
             let result = self.outages.as_mut().map_or(result, |known| known.judge(result, outages));
@@ -288,8 +288,8 @@ impl Device {
         buffers.give_back(payload);
     }
 
-    fn answer(&mut self, pending: Box<Pending>, status: Status, data: &[u8]) {
-        let Pending { queue, head, chain, .. } = &*pending;
+    fn answer(&mut self, pending: Pending, status: Status, data: &[u8]) {
+        let Pending { queue, head, chain, .. } = &pending;
         let (written, status) = match chain.answer(&self.memory, data) {
             Ok(written) => (written, status),
             Err(status) => (0, status),

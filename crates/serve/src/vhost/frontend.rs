@@ -305,6 +305,7 @@ mod tests {
     use super::*;
     use crate::listen::{ends, ends_without_its_path, fill_the_queue};
     use crate::mailbox::mailbox;
+    use crate::service::FrontendNo;
 
     #[test]
     fn the_end_needs_neither_its_path_nor_room_in_its_queue() {
@@ -316,7 +317,7 @@ mod tests {
             let frontend = Frontend::start(&path, 0, disk.clone(), sender).unwrap();
             // One connection occupies the thread; the others fill the queue.
             let _guest = is_there.then(|| UnixStream::connect(&path).unwrap());
-            let mut device = Device::new(0, disk.clone());
+            let mut device = Device::new(FrontendNo(0), 0, disk.clone());
             while is_there && !device.is_connected() {
                 inbox.take().into_iter().for_each(|job| (job.work)(&mut device));
             }

@@ -20,16 +20,14 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use rustix::event::PollFlags;
-use stripewise_engine::{Failed, Payload};
 
 use self::device::Device;
 pub(crate) use self::disk::Disk;
 use self::frontend::Frontend;
-pub(crate) use self::pending::Pending;
 use crate::buffers::Buffers;
 use crate::error::ServeError;
 use crate::mailbox::Sender;
-use crate::service::Service;
+use crate::service::{Completion, FrontendNo, Service};
 
 /// Work on a device, to be executed in the loop.
 pub(crate) struct VhostRequest {
@@ -63,11 +61,13 @@ impl Guests {
     /// # Errors
     /// When a socket or a thread is not available.
     pub(crate) fn start<M: From<VhostRequest> + Send + 'static>(
+        frontend: FrontendNo,
         paths: &[PathBuf],
         disk: &Disk,
         mailbox: &Sender<M>,
     ) -> Result<Self, ServeError> {
-        let devices = (0..paths.len()).map(|number| Device::new(number, disk.clone())).collect();
+        let device = |number| Device::new(frontend, number, disk.clone());
+        let devices = (0..paths.len()).map(device).collect();
         let start =
             |(number, path): (usize, &PathBuf)| Frontend::start(path, number, disk.clone(), mailbox.clone());
         let frontends = paths.iter().enumerate().map(start).collect::<Result<_, _>>()?;
@@ -90,14 +90,8 @@ impl Guests {
     }
 
     /// Answers a completed request, if its guest is still connected.
-    pub(crate) fn complete(
-        &mut self,
-        pending: Box<Pending>,
-        result: (Result<(), Failed>, Option<u64>),
-        payload: Payload,
-        buffers: &mut Buffers,
-    ) {
-        self.devices[pending.device].complete(pending, result, payload, buffers);
+    pub(crate) fn complete(&mut self, completion: Completion, buffers: &mut Buffers) {
+        self.devices[completion.reply_to.client as usize].complete(completion, buffers);
     }
 
     /// Takes requests, as many as the array accepts, and notifies guests of answers. If `is_ending`, only requests that

@@ -5,7 +5,6 @@ use super::chain::Chain;
 /// A request of a guest that waits for its answer.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    pub(super) device: usize,
     /// The connection of the request. Another connection is another guest.
     pub(super) connection: u64,
     pub(super) queue: usize,
