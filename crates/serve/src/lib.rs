@@ -10,7 +10,8 @@ mod deadline;
 mod ending;
 mod error;
 pub mod events;
-mod extents;
+mod frontend;
+mod frontends;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzed;
 mod http;
@@ -21,11 +22,11 @@ mod mailbox;
 mod members;
 mod metrics;
 mod monitor;
+mod nbd;
 mod outages;
 mod record;
 mod server;
 mod service;
-mod session;
 mod settings;
 mod signals;
 pub mod signature;
@@ -34,9 +35,6 @@ mod smart;
 mod status;
 mod tally;
 #[cfg(feature = "vhost-user")]
-mod vhost;
-#[cfg(not(feature = "vhost-user"))]
-#[path = "without_vhost.rs"]
 mod vhost;
 mod watch;
 

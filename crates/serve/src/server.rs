@@ -1,85 +1,56 @@
 //! The loop: one thread runs the engine, the sockets of its clients, and the requests of other threads.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 use stripewise_array::Controller;
 
 use rustix::event::PollFlags;
 use sd_notify::NotifyState;
 use serde_json::Value;
-use stripewise_base::Nanos;
-use stripewise_base::text::visible;
 use stripewise_engine::owner::OwnerError;
 use stripewise_engine::{Engine, EngineError, FailMode, Failed};
-use stripewise_nbd::{BlockSizes, Export};
 
 use crate::control::{Answer, Command, Control, ControlError, ControlRequest, ask};
 use crate::error::ServeError;
-use crate::extents::pages_each;
+use crate::frontend::{Frontend, Source};
+use crate::frontends;
 use crate::http::{Hosts, Responder};
-use crate::listen::{Address, Listener};
 use crate::lookout::Notice;
 use crate::mailbox::{Mailbox, Sender, mailbox};
 use crate::members::Members;
 use crate::monitor::Monitor;
-use crate::outages::Outages;
 use crate::record::{Recorder, UUID_NOTE};
-use crate::service::{FrontendNo, ReplyTo, Service};
-use crate::session::{Over, Session};
+use crate::service::{FrontendNo, Service};
 use crate::settings::Settings;
 use crate::signals;
 use crate::tally::Surroundings;
-use crate::vhost::{Disk, Guests, Kick, VhostRequest};
 use crate::watch::Watch;
 
-/// Connections at a time. Each may have 128 requests and 32 MiB of payloads in flight.
-const SESSIONS_MAX: usize = 16;
-/// The longest payload of a request: the default that clients assume.
-const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
 /// How long clients have to read their replies when the server ends.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How long no connection is accepted after one could not be: the missing resource, descriptors most likely, becomes
-/// available when others end.
-const ACCEPT_PAUSE_NS: Nanos = 100_000_000;
-
-/// The frontends of requests.
-const NBD: FrontendNo = FrontendNo(0);
-const GUESTS: FrontendNo = FrontendNo(1);
 
 /// A message of another thread.
 #[derive(Debug)]
 enum Message {
     /// A command, with the channel for its answer.
     Control(ControlRequest),
-    /// A request of a guest's host.
-    Vhost(VhostRequest),
     /// A finding about a member.
     Noticed(Notice),
 }
 
 impl From<ControlRequest> for Message {
-    fn from(asked: ControlRequest) -> Self {
-        Self::Control(asked)
-    }
-}
-
-impl From<VhostRequest> for Message {
-    fn from(job: VhostRequest) -> Self {
-        Self::Vhost(job)
+    fn from(request: ControlRequest) -> Self {
+        Self::Control(request)
     }
 }
 
 /// A descriptor that the loop waits for.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum Waker {
     Bell,
     Ring,
-    Listener(usize),
-    Session(u64),
-    Guest(Kick),
+    Frontend(FrontendNo, Source),
 }
 
 /// A server of an array.
@@ -89,16 +60,10 @@ pub struct Server {
     members: Members,
     monitor: Monitor,
     name: String,
-    export: Arc<Export>,
-    listeners: Vec<Listener>,
-    sessions: BTreeMap<u64, Session>,
-    next_session: u64,
-    /// When connections are accepted again, after one could not be.
-    accepts_from: Option<Nanos>,
-    watch: Watch<Source>,
+    watch: Watch<Waker>,
     mailbox: Mailbox<Message>,
-    // Behind the mailbox: a thread that waits there for an answer of the loop is notified first that there is none.
-    guests: Guests,
+    /// By their numbers.
+    frontends: Vec<Box<dyn Frontend>>,
     sender: Sender<Message>,
     /// When it stops waiting for clients, once it is ending.
     ending: Option<Instant>,
@@ -116,7 +81,7 @@ impl Server {
         let (sender, mailbox) = mailbox().map_err(ServeError::Poll)?;
         // First of all, because it detects another server with this name.
         let control = Control::start(&settings.control, sender.clone())?;
-        let listeners = settings.nbd.iter().map(Listener::bind).collect::<Result<_, _>>()?;
+        let frontends = frontends::start(settings, &engine)?;
         let status = {
             let sender = sender.clone();
             move || ask(Command::Status, &sender)
@@ -133,27 +98,6 @@ impl Server {
             ("stripewise.scheme".into(), scheme.name.clone()),
         ];
         let recorder = settings.record.as_ref().map(|path| Recorder::start(path, notes)).transpose()?;
-        let export = Export {
-            name: settings.name.clone(),
-            // Clients display it.
-            description: format!("{}, {}", scheme.geometry.level, visible(&scheme.name)),
-            bytes: engine.capacity(),
-            block: BlockSizes {
-                minimum: 512,
-                preferred: engine.page_bytes().max(512),
-                maximum: PAYLOAD_BYTES_MAX,
-            },
-            read_only: engine.status().is_read_only,
-            // Where trims do not unmap, zeros are written.
-            zeroes_fast: scheme.placement.facts().trims_unmap,
-        };
-        let disk = Disk {
-            bytes: export.bytes,
-            page_bytes: engine.page_bytes(),
-            read_only: export.read_only,
-            name: settings.name.clone(),
-        };
-        let guests = Guests::start(GUESTS, &settings.vhost_user, &disk, &sender)?;
         let monitor = {
             let sender = sender.clone();
             Monitor::start(&engine, settings, move |notice| {
@@ -171,14 +115,9 @@ impl Server {
             members,
             monitor,
             name: settings.name.clone(),
-            export: Arc::new(export),
-            listeners,
-            sessions: BTreeMap::new(),
-            next_session: 0,
-            accepts_from: None,
-            guests,
             watch: Watch::new(),
             mailbox,
+            frontends,
             sender,
             ending: None,
             http,
@@ -198,15 +137,9 @@ impl Server {
         })
     }
 
-    /// The addresses for NBD clients, with the ports that the system chose.
-    pub fn addresses(&self) -> Vec<Address> {
-        self.listeners.iter().filter_map(|listener| listener.address().ok()).collect()
-    }
-
-    /// All addresses, as text.
-    pub fn told_addresses(&self) -> Vec<String> {
-        let nbd = self.addresses().into_iter().map(|address| address.to_string());
-        nbd.chain(self.guests.addresses()).collect()
+    /// The addresses for clients, as text, with the ports that the system chose.
+    pub fn addresses(&self) -> Vec<String> {
+        self.frontends.iter().flat_map(|frontend| frontend.addresses()).collect()
     }
 
     /// The address of metrics and the status page.
@@ -231,8 +164,8 @@ impl Server {
         let _ = sd_notify::notify(&[NotifyState::Ready]);
         let served = self.serve();
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
-        let Self { service, monitor, sessions, listeners, guests, mailbox, http, control, .. } = self;
-        drop((mailbox, sessions, listeners, guests));
+        let Self { service, monitor, frontends, mailbox, http, control, .. } = self;
+        drop((mailbox, frontends));
         let Service { mut engine, recorder, .. } = service;
         let settled = engine.settle_for_good();
         if let Ok(found) = &settled
@@ -267,11 +200,9 @@ impl Server {
                 }
                 return Err(error.into());
             }
-            let pages = pages_each(self.sessions.len());
-            self.sessions.values_mut().for_each(|session| session.begin_turn(pages));
             let mut is_busy = self.service.engine.turn();
             is_busy |= self.complete();
-            self.exchange();
+            self.frontends.iter_mut().for_each(|frontend| frontend.exchange(&mut self.service));
             // Replies that were sent may have made room for requests that the engine has not looked at yet.
             is_busy |= self.service.take_submitted();
             self.service.look_at_the_recorder();
@@ -280,15 +211,13 @@ impl Server {
                 self.service.tally.sample(self.service.now(), &self.service.engine);
             }
             if let Some(deadline) = self.ending {
-                let is_done = self.sessions.values().all(Session::is_idle)
-                    && self.guests.is_idle()
-                    && self.service.under_way() == 0;
+                let is_idle = self.frontends.iter().all(|frontend| frontend.is_idle());
+                let is_done = is_idle && self.service.under_way() == 0;
                 if is_done || Instant::now() >= deadline {
                     return Ok(());
                 }
             }
-            let is_walking = self.sessions.values().any(Session::is_walking);
-            self.wait(is_busy || is_walking)?;
+            self.wait(is_busy)?;
         }
     }
 
@@ -301,16 +230,8 @@ impl Server {
             if completion.result == Err(Failed::NoSpace) {
                 self.monitor.no_space();
             }
-            let buffers = &mut self.service.buffers;
-            let ReplyTo { frontend, client, .. } = completion.reply_to;
-            if frontend == GUESTS {
-                self.guests.complete(completion, buffers);
-                continue;
-            }
-            match self.sessions.get_mut(&client) {
-                Some(session) => session.answer(completion, buffers),
-                None => buffers.give_back(completion.payload),
-            }
+            let frontend = &mut self.frontends[completion.reply_to.frontend.index()];
+            frontend.complete(completion, &mut self.service.buffers);
         }
         is_any
     }
@@ -318,169 +239,92 @@ impl Server {
     /// Turns incidents and errors into events, and acts on the health of members.
     fn watch_members(&mut self) {
         let now = self.service.now();
+        if let Some(reason) = self.service.take_dropped_for() {
+            self.monitor.refused(reason);
+        }
         let Service { engine, tally, .. } = &mut self.service;
         self.monitor.look(now, engine, tally.dropped_connections);
-    }
-
-    /// Sends replies, takes the requests that had no room before, and ends connections that are over.
-    fn exchange(&mut self) {
-        let service = &mut self.service;
-        let sessions = self.sessions.iter_mut();
-        let over: Vec<(u64, Over)> =
-            sessions.filter_map(|(&id, session)| Some((id, session.exchange(service).err()?))).collect();
-        self.guests.exchange(service, self.ending.is_some());
-        for (id, why) in over {
-            self.drop_session(id, &why);
-        }
-    }
-
-    /// Ends a connection. Its requests in the engine complete, in the order in which they arrived, and their
-    /// completions are dropped.
-    fn drop_session(&mut self, id: u64, why: &Over) {
-        let Some(mut session) = self.sessions.remove(&id) else { return };
-        if let Some(submission) = session.take_held() {
-            self.service.discard(submission);
-        }
-        match why {
-            Over::Left => tracing::debug!(connection = id, "a client left"),
-            why => {
-                self.service.tally.dropped_connections += 1;
-                tracing::debug!(connection = id, reason = %why, "a connection was dropped");
-                self.monitor.refused(why.to_string());
-            }
-        }
     }
 
     /// Waits until a socket, a member, a timer or another thread has an event, or only polls while `is_busy`; then
     /// handles the events.
     fn wait(&mut self, is_busy: bool) -> Result<(), ServeError> {
-        // The bells of guests are armed only before waiting. At the end no more requests are taken.
-        let is_busy = is_busy || (self.ending.is_none() && self.guests.arm());
+        // Only before a wait: notifications of a busy loop cost clients time, and change nothing.
+        let is_busy = is_busy || self.frontends.iter_mut().any(|frontend| frontend.arm());
         let at_most = if is_busy { Some(Duration::ZERO) } else { self.patience() };
         let mut watch = std::mem::replace(&mut self.watch, Watch::new());
-        watch.add(Source::Bell, PollFlags::IN);
+        watch.add(Waker::Bell, PollFlags::IN);
         if self.service.engine.fd().is_some() {
-            watch.add(Source::Ring, PollFlags::IN);
+            watch.add(Waker::Ring, PollFlags::IN);
         }
-        if self.ending.is_none() && self.accepts_in().is_none() {
-            (0..self.listeners.len()).for_each(|nth| watch.add(Source::Listener(nth), PollFlags::IN));
+        let now = self.service.now();
+        for (number, frontend) in (0..).map(FrontendNo).zip(&mut self.frontends) {
+            frontend.watch(now, &mut |source, flags| watch.add(Waker::Frontend(number, source), flags));
         }
-        for (&id, session) in &mut self.sessions {
-            watch.add(Source::Session(id), session.wanted());
-        }
-        self.guests.kicks().for_each(|kick| watch.add(Source::Guest(kick), PollFlags::IN));
-        watch.wait(|source| self.descriptor(source), at_most)?;
+        watch.wait(|waker| self.descriptor(waker), at_most)?;
         self.service.look_at_the_clock();
-        while let Some((source, flags)) = watch.take() {
-            match source {
+        while let Some((waker, flags)) = watch.take() {
+            match waker {
                 // The next turn polls the members anyway.
-                Source::Ring => {}
-                Source::Bell => {
+                Waker::Ring => {}
+                Waker::Bell => {
                     while let Some(message) = self.mailbox.take() {
                         self.take(message);
                     }
                 }
-                Source::Listener(nth) => self.accept(nth),
-                Source::Session(id) => self.hear(id, flags),
-                Source::Guest(kick) => self.guests.hear(kick, flags),
+                Waker::Frontend(number, source) => {
+                    self.frontends[number.index()].hear(source, flags, &mut self.service);
+                }
             }
         }
         self.watch = watch;
         Ok(())
     }
 
-    fn descriptor(&self, source: Source) -> BorrowedFd<'_> {
-        match source {
-            Source::Bell => self.mailbox.bell(),
-            // The descriptor existed when it was added, like all of them.
-            Source::Ring => self.service.engine.fd().unwrap_or_else(|| self.mailbox.bell()),
-            Source::Listener(nth) => self.listeners[nth].as_fd(),
-            Source::Session(id) => self.sessions[&id].as_fd(),
-            Source::Guest(kick) => self.guests.descriptor(kick).unwrap_or_else(|| self.mailbox.bell()),
-        }
+    fn descriptor(&self, waker: Waker) -> BorrowedFd<'_> {
+        let known = match waker {
+            Waker::Bell => None,
+            Waker::Ring => self.service.engine.fd(),
+            Waker::Frontend(number, source) => self.frontends[number.index()].descriptor(source),
+        };
+        // All descriptors existed when they were added.
+        known.unwrap_or_else(|| self.mailbox.bell())
     }
 
     /// How long there is nothing to do without an event.
     fn patience(&self) -> Option<Duration> {
         let farewell = self.ending.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let strangers = self.sessions.values().filter_map(Session::handshake_ends).min();
-        let recorded = self.service.recorder.as_ref().and_then(Recorder::until);
-        let until = |time: u64| Duration::from_nanos(time.saturating_sub(self.service.now()));
-        let (stranger, recorded) = (strangers.map(until), recorded.map(until));
-        let wake = self.service.engine.wake_in();
-        let watched = self.monitor.wake_in(self.service.now(), &self.service.engine);
-        [wake, watched, farewell, stranger, recorded, self.accepts_in()].into_iter().flatten().min()
-    }
-
-    /// How long no connection is accepted, if none is now.
-    fn accepts_in(&self) -> Option<Duration> {
-        let left = self.accepts_from?.checked_sub(self.service.now())?;
-        (left > 0).then(|| Duration::from_nanos(left))
-    }
-
-    /// Handles an event of a client's socket.
-    fn hear(&mut self, id: u64, flags: PollFlags) {
-        let Some(session) = self.sessions.get_mut(&id) else { return };
-        let is_gone = flags.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
-        let heard = match flags.contains(PollFlags::IN) {
-            true => session.receive(&mut self.service),
-            // It takes no more replies either.
-            false if is_gone => Err(Over::Left),
-            false => Ok(()),
-        };
-        if let Err(why) = heard {
-            self.drop_session(id, &why);
-        }
-    }
-
-    fn accept(&mut self, listener: usize) {
-        let id = self.next_session;
         let now = self.service.now();
-        let reply_to = ReplyTo { frontend: NBD, client: id, request: 0 };
-        let accepted = Session::accept(&self.listeners[listener], &self.export, reply_to, now);
-        let outages = self.service.engine.outages();
-        let again = accepted.is_err().then_some(now + ACCEPT_PAUSE_NS);
-        let is_known = std::mem::replace(&mut self.accepts_from, again).is_some();
-        match accepted {
-            Ok(Some(_)) if self.sessions.len() >= SESSIONS_MAX => {
-                self.service.tally.dropped_connections += 1;
-                self.monitor.refused(format!("there are {SESSIONS_MAX} already"));
-            }
-            Ok(Some(mut session)) => {
-                session.outages = Outages::before(outages);
-                self.next_session += 1;
-                self.sessions.insert(id, session);
-                tracing::debug!(connection = id, "a client came");
-            }
-            Ok(None) => {}
-            Err(_) if is_known => {}
-            Err(error) => tracing::warn!(%error, "a connection could not be accepted; it is tried again"),
-        }
+        let clients = self.frontends.iter().filter_map(|frontend| frontend.wake_at(now)).min();
+        let recorded = self.service.recorder.as_ref().and_then(Recorder::until);
+        let until = |time: u64| Duration::from_nanos(time.saturating_sub(now));
+        let wake = self.service.engine.wake_in();
+        let watched = self.monitor.wake_in(now, &self.service.engine);
+        [wake, watched, farewell, clients.map(until), recorded.map(until)].into_iter().flatten().min()
     }
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Control(asked) => self.obey(asked),
-            Message::Vhost(job) => self.guests.obey(job),
+            Message::Control(request) => self.obey(request),
             Message::Noticed(notice) => self.monitor.notice(notice, &self.service.engine),
         }
     }
 
-    /// Begins to end: clients are notified with their next requests, and new ones are not accepted.
+    /// Begins to end: clients are notified as far as their protocol allows it, and new ones are not accepted.
     fn end(&mut self) {
         if self.ending.is_none() {
             tracing::info!("ending: finishing what is under way");
             self.ending = Some(Instant::now() + FAREWELL);
             // What waits for members is answered before the end.
             self.service.engine.set_failmode(FailMode::Error);
-            self.sessions.values_mut().for_each(|session| session.connection.shut_down());
+            self.frontends.iter_mut().for_each(|frontend| frontend.end());
         }
     }
 
-    fn obey(&mut self, asked: ControlRequest) {
+    fn obey(&mut self, request: ControlRequest) {
         let engine = &mut self.service.engine;
         // The client may have left: then the answer is dropped.
-        match asked {
+        match request {
             ControlRequest::Stop => self.end(),
             ControlRequest::Command { command, answer } => drop(answer.send(self.carry_out(&command))),
             ControlRequest::Vacancy { place, answer } => drop(answer.send(Members::vacancy(engine, place))),
@@ -516,8 +360,8 @@ impl Server {
         let surroundings = Surroundings {
             name: self.name.clone(),
             spares: self.members.spares(&self.service.engine),
-            connections: (self.sessions.len() + self.guests.count()) as u64,
-            addresses: self.told_addresses(),
+            connections: self.frontends.iter().map(|frontend| frontend.connections() as u64).sum(),
+            addresses: self.addresses(),
             recording: self.service.recorder.as_ref().map(|recorder| recorder.told().clone()),
         };
         let now = self.service.now();

@@ -28,6 +28,12 @@ pub(crate) struct ReplyTo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrontendNo(pub(crate) u8);
 
+impl FrontendNo {
+    pub(crate) fn index(self) -> usize {
+        self.0.into()
+    }
+}
+
 /// A request in the engine.
 #[derive(Debug)]
 struct Waiting {
@@ -93,6 +99,8 @@ pub(crate) struct Service {
     pub(crate) buffers: Buffers,
     pub(crate) tally: Tally,
     pub(crate) recorder: Option<Recorder>,
+    /// Why a connection was dropped or refused last, until the monitor takes it.
+    dropped_for: Option<String>,
     waiting: HashMap<Ticket, Waiting, BuildHasherDefault<Spread>>,
     /// Whether a request was submitted since [`Service::take_submitted`] was called last.
     has_submitted: bool,
@@ -107,6 +115,7 @@ impl Service {
             buffers: Buffers::new(),
             tally: Tally::new(0),
             recorder,
+            dropped_for: None,
             waiting: HashMap::default(),
             has_submitted: false,
             started: Instant::now(),
@@ -214,6 +223,17 @@ impl Service {
             let outages = (kind == Kind::Flush).then(|| self.engine.outages());
             return Some(Completion { reply_to, result, payload, outages });
         }
+    }
+
+    /// Counts a connection that was dropped or refused, with the reason.
+    pub(crate) fn drop_connection(&mut self, reason: String) {
+        self.tally.dropped_connections += 1;
+        self.dropped_for = Some(reason);
+    }
+
+    /// Takes the last reason of [`Service::drop_connection`] away.
+    pub(crate) fn take_dropped_for(&mut self) -> Option<String> {
+        self.dropped_for.take()
     }
 
     /// Whether a request was submitted since the last call, so that the engine needs a turn.

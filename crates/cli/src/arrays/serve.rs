@@ -464,7 +464,7 @@ fn unix_path(text: &str) -> Result<PathBuf, String> {
 
 /// The addresses for clients, and the address of the status page.
 fn greeting(server: &Server, name: &str) -> Vec<String> {
-    let addresses = server.told_addresses().into_iter();
+    let addresses = server.addresses().into_iter();
     let mut lines: Vec<String> =
         addresses.map(|address| format!("serving \"{name}\" at {address}")).collect();
     if let Some(address) = server.metrics() {

@@ -38,7 +38,7 @@ struct Mapping {
 
 /// A device.
 #[derive(Debug)]
-pub(crate) struct Device {
+pub(super) struct Device {
     frontend: FrontendNo,
     number: usize,
     disk: Disk,
@@ -188,7 +188,7 @@ impl Device {
     pub(super) fn stop(&mut self, queue: u32, stopped: Stopped) {
         match self.queue(queue) {
             Ok(queue) => queue.stop(stopped),
-            // The thread that asked may have ended.
+            // The waiting thread may have ended.
             Err(error) => drop(stopped.send(Err(error))),
         }
     }
@@ -303,9 +303,9 @@ impl Device {
     }
 
     /// Notifies the guest of answers.
-    pub(super) fn tell(&mut self) {
+    pub(super) fn notify(&mut self) {
         for queue in 0..self.queues.len() {
-            if let Err(Broken) = self.queues[queue].tell(queue as u32, &self.memory) {
+            if let Err(Broken) = self.queues[queue].notify(queue as u32, &self.memory) {
                 self.give_up(queue);
             }
         }

@@ -27,15 +27,15 @@ pub(super) const ZEROED_SECTORS: u32 = 1 << 21;
 
 /// A block device, as a guest sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Disk {
+pub(super) struct Disk {
     /// Its size in bytes.
-    pub(crate) bytes: u64,
+    pub(super) bytes: u64,
     /// The page: lengths and offsets that are multiples of it cost least.
-    pub(crate) page_bytes: u32,
+    pub(super) page_bytes: u32,
     /// Whether it takes no writes.
-    pub(crate) read_only: bool,
+    pub(super) read_only: bool,
     /// Its name, truncated to the room of a serial number.
-    pub(crate) name: String,
+    pub(super) name: String,
 }
 
 impl Disk {

@@ -79,7 +79,7 @@ fn serve(bytes: &[u8]) -> Vec<&'static str> {
             break;
         }
     }
-    let _ = queue.tell(0, &memory);
+    let _ = queue.notify(0, &memory);
     asked
 }
 

@@ -9,123 +9,141 @@
 mod chain;
 mod device;
 mod disk;
-mod frontend;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
 mod pending;
 mod queue;
+mod socket;
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
 
 use rustix::event::PollFlags;
+use stripewise_base::Nanos;
+use stripewise_engine::Engine;
 
 use self::device::Device;
-pub(crate) use self::disk::Disk;
-use self::frontend::Frontend;
+use self::disk::Disk;
+use self::socket::DeviceSocket;
 use crate::buffers::Buffers;
 use crate::error::ServeError;
-use crate::mailbox::Sender;
+use crate::frontend::{Frontend, Source};
+use crate::mailbox::{Mailbox, mailbox};
 use crate::service::{Completion, FrontendNo, Service};
+use crate::settings::Settings;
+
+/// The mailbox of the threads of the sockets. Other sources are queues: their owner is a device, their part the queue.
+const BELL: Source = Source { owner: u64::MAX, part: 0 };
 
 /// Work on a device, to be executed in the loop.
-pub(crate) struct VhostRequest {
+struct VhostRequest {
     device: usize,
     work: Box<dyn FnOnce(&mut Device) + Send>,
 }
 
 impl fmt::Debug for VhostRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job").field("device", &self.device).finish_non_exhaustive()
+        f.debug_struct("VhostRequest").field("device", &self.device).finish_non_exhaustive()
     }
-}
-
-/// A queue of a device that the loop waits for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kick {
-    device: usize,
-    queue: usize,
 }
 
 /// All devices.
 #[derive(Debug)]
-pub(crate) struct Guests {
+struct Guests {
+    // First, and then the devices: a thread that waits for an answer of the loop is notified that there is none.
+    mailbox: Mailbox<VhostRequest>,
     devices: Vec<Device>,
-    frontends: Vec<Frontend>,
+    sockets: Vec<DeviceSocket>,
+    is_ending: bool,
 }
 
-impl Guests {
-    /// Listens at `paths`, for one guest at each.
-    ///
-    /// # Errors
-    /// When a socket or a thread is not available.
-    pub(crate) fn start<M: From<VhostRequest> + Send + 'static>(
-        frontend: FrontendNo,
-        paths: &[PathBuf],
-        disk: &Disk,
-        mailbox: &Sender<M>,
-    ) -> Result<Self, ServeError> {
-        let device = |number| Device::new(frontend, number, disk.clone());
-        let devices = (0..paths.len()).map(device).collect();
-        let start =
-            |(number, path): (usize, &PathBuf)| Frontend::start(path, number, disk.clone(), mailbox.clone());
-        let frontends = paths.iter().enumerate().map(start).collect::<Result<_, _>>()?;
-        Ok(Self { devices, frontends })
+/// Listens at the sockets of devices, for one guest at each.
+///
+/// # Errors
+/// When a socket or a thread is not available.
+pub(crate) fn start(
+    number: FrontendNo,
+    settings: &Settings,
+    engine: &Engine,
+) -> Result<Option<Box<dyn Frontend>>, ServeError> {
+    if settings.vhost_user.is_empty() {
+        return Ok(None);
+    }
+    let disk = Disk {
+        bytes: engine.capacity(),
+        page_bytes: engine.page_bytes(),
+        read_only: engine.status().is_read_only,
+        name: settings.name.clone(),
+    };
+    let (sender, mailbox) = mailbox().map_err(ServeError::Poll)?;
+    let mut guests = Guests { mailbox, devices: Vec::new(), sockets: Vec::new(), is_ending: false };
+    for (device, path) in settings.vhost_user.iter().enumerate() {
+        guests.devices.push(Device::new(number, device, disk.clone()));
+        guests.sockets.push(DeviceSocket::start(path, device, disk.clone(), sender.clone())?);
+    }
+    Ok(Some(Box::new(guests)))
+}
+
+impl Frontend for Guests {
+    fn addresses(&self) -> Vec<String> {
+        let paths = self.sockets.iter().map(DeviceSocket::path);
+        paths.map(|path| format!("vhost-user unix:{}", path.display())).collect()
     }
 
-    /// The addresses for guests' hosts.
-    pub(crate) fn addresses(&self) -> impl Iterator<Item = String> {
-        self.frontends.iter().map(|frontend| format!("vhost-user unix:{}", frontend.path().display()))
-    }
-
-    /// Connected guests.
-    pub(crate) fn count(&self) -> usize {
+    fn connections(&self) -> usize {
         self.devices.iter().filter(|device| device.is_connected()).count()
     }
 
-    /// Executes a request of a guest's host.
-    pub(crate) fn obey(&mut self, job: VhostRequest) {
-        (job.work)(&mut self.devices[job.device]);
-    }
-
-    /// Answers a completed request, if its guest is still connected.
-    pub(crate) fn complete(&mut self, completion: Completion, buffers: &mut Buffers) {
+    fn complete(&mut self, completion: Completion, buffers: &mut Buffers) {
         self.devices[completion.reply_to.client as usize].complete(completion, buffers);
     }
 
-    /// Takes requests, as many as the array accepts, and notifies guests of answers. If `is_ending`, only requests that
-    /// wait already are taken.
-    pub(crate) fn exchange(&mut self, service: &mut Service, is_ending: bool) {
+    fn exchange(&mut self, service: &mut Service) {
         for device in &mut self.devices {
-            device.take(service, is_ending);
-            device.tell();
+            device.take(service, self.is_ending);
+            device.notify();
         }
     }
 
-    /// Enables notifications of requests. Returns whether there are some already.
-    pub(crate) fn arm(&mut self) -> bool {
-        self.devices.iter_mut().fold(false, |is_any, device| device.arm() | is_any)
+    /// Notifications of requests are enabled only before a wait. At the end no more requests are taken.
+    fn arm(&mut self) -> bool {
+        !self.is_ending && self.devices.iter_mut().fold(false, |is_any, device| device.arm() | is_any)
     }
 
-    /// The queues that guests may notify.
-    pub(crate) fn kicks(&self) -> impl Iterator<Item = Kick> {
-        let all = self.devices.iter().enumerate();
-        all.flat_map(|(device, found)| found.kicks().map(move |queue| Kick { device, queue }))
+    fn watch(&mut self, _now: Nanos, add: &mut dyn FnMut(Source, PollFlags)) {
+        add(BELL, PollFlags::IN);
+        for (owner, device) in (0..).zip(&self.devices) {
+            device.kicks().for_each(|queue| add(Source { owner, part: queue as u32 }, PollFlags::IN));
+        }
     }
 
-    /// The descriptor of a queue's notifications.
-    pub(crate) fn descriptor(&self, kick: Kick) -> Option<BorrowedFd<'_>> {
-        self.devices[kick.device].kick(kick.queue)
+    fn descriptor(&self, source: Source) -> Option<BorrowedFd<'_>> {
+        match source {
+            BELL => Some(self.mailbox.bell()),
+            Source { owner, part } => self.devices.get(owner as usize)?.kick(part as usize),
+        }
     }
 
-    /// A guest has notified a queue, or closed the descriptor.
-    pub(crate) fn hear(&mut self, kick: Kick, flags: PollFlags) {
-        self.devices[kick.device].hear(kick.queue, flags);
+    fn hear(&mut self, source: Source, flags: PollFlags, _service: &mut Service) {
+        match source {
+            BELL => {
+                while let Some(VhostRequest { device, work }) = self.mailbox.take() {
+                    work(&mut self.devices[device]);
+                }
+            }
+            Source { owner, part } => self.devices[owner as usize].hear(part as usize, flags),
+        }
     }
 
-    /// Whether all requests that were taken are answered.
-    pub(crate) fn is_idle(&self) -> bool {
+    fn wake_at(&self, _now: Nanos) -> Option<Nanos> {
+        None
+    }
+
+    fn end(&mut self) {
+        self.is_ending = true;
+    }
+
+    fn is_idle(&self) -> bool {
         self.devices.iter().all(Device::is_idle)
     }
 }

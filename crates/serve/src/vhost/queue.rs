@@ -208,7 +208,11 @@ impl Virtqueue {
     ///
     /// # Errors
     /// When the ring is broken.
-    pub(super) fn tell(&mut self, number: u32, memory: &GuestMemoryMmap) -> std::result::Result<(), Broken> {
+    pub(super) fn notify(
+        &mut self,
+        number: u32,
+        memory: &GuestMemoryMmap,
+    ) -> std::result::Result<(), Broken> {
         let is_to_ring = match std::mem::take(&mut self.has_answered) {
             true => self.ring.needs_notification(memory).map_err(|_| Broken),
             false => Ok(false),
@@ -221,7 +225,7 @@ impl Virtqueue {
         {
             self.kick = None;
             self.call = None;
-            // The thread that asked may have ended.
+            // The waiting thread may have ended.
             let _ = stopped.send(Ok(VhostUserVringState::new(number, self.ring.next_avail().into())));
         }
         is_to_ring.map(drop)

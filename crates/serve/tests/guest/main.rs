@@ -523,8 +523,7 @@ fn a_socket_of_a_killed_server_is_replaced_and_one_in_use_is_not() {
         ..Settings::default()
     };
     let server = Server::start(engine("first"), &settings(&stale)).unwrap();
-    let told = server.told_addresses();
-    assert_eq!(told, [format!("vhost-user unix:{}", stale.display())]);
+    assert_eq!(server.addresses(), [format!("vhost-user unix:{}", stale.display())]);
     drop(server);
     let refused = Server::start(engine("second"), &settings(&served.device("one")));
     assert!(matches!(refused, Err(ServeError::InUse(_))), "{refused:?}");

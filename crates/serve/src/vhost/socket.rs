@@ -21,9 +21,9 @@ use crate::listen::{UnixSocket, next_connection};
 use crate::mailbox::Sender;
 
 /// A socket for guests' hosts, one connection at a time. Dropping it disconnects the host and removes its file. The
-/// loop's mailbox must have been dropped before.
+/// mailbox must have been dropped before.
 #[derive(Debug)]
-pub(super) struct Frontend {
+pub(super) struct DeviceSocket {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,16 +42,16 @@ impl Shared {
     }
 }
 
-impl Frontend {
+impl DeviceSocket {
     /// Listens at `path` for the hosts of guests of the device with this number.
     ///
     /// # Errors
     /// When another program is listening there, and the errors of the operating system.
-    pub(super) fn start<M: From<VhostRequest> + Send + 'static>(
+    pub(super) fn start(
         path: &Path,
         number: usize,
         disk: Disk,
-        mailbox: Sender<M>,
+        mailbox: Sender<VhostRequest>,
     ) -> std::result::Result<Self, ServeError> {
         let socket = UnixSocket::bind(path)?;
         let shared = Arc::new(Shared { socket, ending: Ending::new()?, stream: Mutex::default() });
@@ -67,7 +67,7 @@ impl Frontend {
     }
 }
 
-impl Drop for Frontend {
+impl Drop for DeviceSocket {
     fn drop(&mut self) {
         // Before the stream is taken: a thread that stores one afterwards sees that the end has come.
         self.shared.ending.come();
@@ -80,7 +80,7 @@ impl Drop for Frontend {
     }
 }
 
-fn listen<M: From<VhostRequest>>(shared: &Shared, remote: &Arc<Remote<M>>) {
+fn listen(shared: &Shared, remote: &Arc<Remote>) {
     let listener = shared.socket.listener();
     let accept = || {
         let (stream, _) = listener.accept()?;
@@ -88,7 +88,7 @@ fn listen<M: From<VhostRequest>>(shared: &Shared, remote: &Arc<Remote<M>>) {
     };
     while let Some((own, stream)) = next_connection(listener, &shared.ending, accept) {
         shared.keep(Some(own));
-        if shared.ending.has_come() || remote.tell(Device::connect).is_err() {
+        if shared.ending.has_come() || remote.run(Device::connect).is_err() {
             return;
         }
         let mut requests = BackendReqHandler::from_stream(stream, remote.clone());
@@ -98,7 +98,7 @@ fn listen<M: From<VhostRequest>>(shared: &Shared, remote: &Arc<Remote<M>>) {
             }
         };
         shared.keep(None);
-        if remote.tell(move |device| device.disconnect(&why)).is_err() {
+        if remote.run(move |device| device.disconnect(&why)).is_err() {
             return;
         }
     }
@@ -106,15 +106,15 @@ fn listen<M: From<VhostRequest>>(shared: &Shared, remote: &Arc<Remote<M>>) {
 
 /// Has the loop execute the requests of a guest's host.
 #[derive(Debug)]
-struct Remote<M> {
+struct Remote {
     number: usize,
     disk: Disk,
-    mailbox: Sender<M>,
+    mailbox: Sender<VhostRequest>,
 }
 
-impl<M: From<VhostRequest>> Remote<M> {
+impl Remote {
     /// Executes `work` on the device in the loop, and waits for its end.
-    fn tell(&self, work: impl FnOnce(&mut Device) + Send + 'static) -> Result<()> {
+    fn run(&self, work: impl FnOnce(&mut Device) + Send + 'static) -> Result<()> {
         self.on_loop(move |device| {
             work(device);
             Ok(())
@@ -126,21 +126,22 @@ impl<M: From<VhostRequest>> Remote<M> {
         &self,
         work: impl FnOnce(&mut Device) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.ask(move |device, answer: SyncSender<Result<T>>| {
-            // The thread that asked is waiting for it.
+        self.begin(move |device, answer: SyncSender<Result<T>>| {
+            // The thread of the socket waits for it.
             let _ = answer.send(work(device));
         })
     }
 
     /// Begins `work` on the device in the loop, and waits for its answer.
-    fn ask<T: Send + 'static>(
+    fn begin<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Device, SyncSender<Result<T>>) + Send + 'static,
     ) -> Result<T> {
         let ended = Error::InvalidOperation("the server ends");
         let (answer, answered) = sync_channel(1);
-        let job = VhostRequest { device: self.number, work: Box::new(move |device| work(device, answer)) };
-        match self.mailbox.send_patiently(job.into()) {
+        let request =
+            VhostRequest { device: self.number, work: Box::new(move |device| work(device, answer)) };
+        match self.mailbox.send_patiently(request) {
             Ok(()) => answered.recv().unwrap_or(Err(ended)),
             Err(_) => Err(ended),
         }
@@ -152,13 +153,13 @@ fn not_offered<T>() -> Result<T> {
     Err(Error::InvalidOperation("this was not offered"))
 }
 
-impl<M: From<VhostRequest>> VhostUserBackendReqHandler for Remote<M> {
+impl VhostUserBackendReqHandler for Remote {
     fn set_owner(&self) -> Result<()> {
         Ok(())
     }
 
     fn reset_owner(&self) -> Result<()> {
-        self.tell(Device::reset)
+        self.run(Device::reset)
     }
 
     fn reset_device(&self) -> Result<()> {
@@ -243,7 +244,7 @@ impl<M: From<VhostRequest>> VhostUserBackendReqHandler for Remote<M> {
     }
 
     fn get_vring_base(&self, queue: u32) -> Result<VhostUserVringState> {
-        self.ask(move |device, answer| device.stop(queue, answer))
+        self.begin(move |device, answer| device.stop(queue, answer))
     }
 
     fn set_vring_kick(&self, queue: u8, kick: Option<File>) -> Result<()> {
@@ -313,19 +314,19 @@ mod tests {
         let path = folder.path().join("x.vhost");
         let disk = Disk { bytes: 1 << 30, page_bytes: 4096, read_only: false, name: "x".into() };
         for is_there in [false, true] {
-            let (sender, inbox) = mailbox::<VhostRequest>().unwrap();
-            let frontend = Frontend::start(&path, 0, disk.clone(), sender).unwrap();
+            let (sender, inbox) = mailbox().unwrap();
+            let socket = DeviceSocket::start(&path, 0, disk.clone(), sender).unwrap();
             // One connection occupies the thread; the others fill the queue.
             let _guest = is_there.then(|| UnixStream::connect(&path).unwrap());
             let mut device = Device::new(FrontendNo(0), 0, disk.clone());
             while is_there && !device.is_connected() {
-                inbox.take().into_iter().for_each(|job| (job.work)(&mut device));
+                inbox.take().into_iter().for_each(|request| (request.work)(&mut device));
             }
             let _queue = is_there.then(|| fill_the_queue(&path));
             drop(inbox);
             match is_there {
-                true => assert!(ends(frontend), "the end waits for those that wait for it"),
-                false => assert!(ends_without_its_path(frontend, &path), "the end waits for another program"),
+                true => assert!(ends(socket), "the end waits for those that wait for it"),
+                false => assert!(ends_without_its_path(socket, &path), "the end waits for another program"),
             }
             let _ = std::fs::remove_file(&path);
         }

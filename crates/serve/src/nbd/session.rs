@@ -12,8 +12,8 @@ use stripewise_base::Nanos;
 use stripewise_engine::{Failed, Payload, Request};
 use stripewise_nbd::{self as nbd, Command, Connection, Export, Fault, Limits, Pending, Reply, Violation};
 
+use super::extents::Walk;
 use crate::buffers::Buffers;
-use crate::extents::Walk;
 use crate::listen::Listener;
 use crate::outages::Outages;
 use crate::service::{Completion, ReplyTo, Service, Submission, Unsubmitted};
@@ -52,7 +52,7 @@ impl Socket {
 
 /// Why a connection is over.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Over {
+pub(super) enum Over {
     /// The client disconnected, cleanly or not.
     #[error("the client left")]
     Left,
@@ -79,11 +79,11 @@ impl From<io::Error> for Over {
 
 /// A connection.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(super) struct Session {
     socket: Socket,
     /// The receiver of its answers, but for the number of the request.
     reply_to: ReplyTo,
-    pub(crate) connection: Connection<Payload>,
+    pub(super) connection: Connection<Payload>,
     /// Requests that were passed to the service.
     in_flight: Slots<Pending>,
     /// A request that the array was too busy for. Later requests wait, to keep the order.
@@ -96,7 +96,7 @@ pub(crate) struct Session {
     is_clogged: bool,
     /// The deadline of the handshake, until it is complete.
     handshake_ends: Option<Nanos>,
-    pub(crate) outages: Outages,
+    pub(super) outages: Outages,
 }
 
 impl Session {
@@ -104,7 +104,7 @@ impl Session {
     ///
     /// # Errors
     /// The errors of the operating system.
-    pub(crate) fn accept(
+    pub(super) fn accept(
         listener: &Listener,
         export: &Arc<Export>,
         reply_to: ReplyTo,
@@ -145,12 +145,12 @@ impl Session {
     }
 
     /// Begins a turn of the loop, with the number of pages that may be looked up.
-    pub(crate) fn begin_turn(&mut self, pages: u64) {
+    pub(super) fn begin_turn(&mut self, pages: u64) {
         self.pages_left = pages;
     }
 
     /// Whether pages are still to be looked up, so that the loop does not wait.
-    pub(crate) fn is_walking(&self) -> bool {
+    pub(super) fn is_walking(&self) -> bool {
         self.walk.is_some()
     }
 
@@ -163,7 +163,7 @@ impl Session {
     ///
     /// # Errors
     /// Why the connection is over.
-    pub(crate) fn receive(&mut self, service: &mut Service) -> Result<(), Over> {
+    pub(super) fn receive(&mut self, service: &mut Service) -> Result<(), Over> {
         for _ in 0..READS {
             if self.is_waiting() {
                 return Ok(());
@@ -195,7 +195,7 @@ impl Session {
     ///
     /// # Errors
     /// The client's protocol violation.
-    pub(crate) fn requests(&mut self, service: &mut Service) -> Result<(), Over> {
+    pub(super) fn requests(&mut self, service: &mut Service) -> Result<(), Over> {
         if let Some(submission) = self.held.take() {
             self.submit(submission, service);
         }
@@ -259,7 +259,7 @@ impl Session {
     }
 
     /// Answers a completed request.
-    pub(crate) fn answer(&mut self, completion: Completion, buffers: &mut Buffers) {
+    pub(super) fn answer(&mut self, completion: Completion, buffers: &mut Buffers) {
         let Completion { reply_to, result, payload, outages } = completion;
         let pending = self.in_flight.take(reply_to.request);
         match self.outages.judge(result, outages) {
@@ -277,7 +277,7 @@ impl Session {
     ///
     /// # Errors
     /// Why the connection is over.
-    pub(crate) fn exchange(&mut self, service: &mut Service) -> Result<(), Over> {
+    pub(super) fn exchange(&mut self, service: &mut Service) -> Result<(), Over> {
         while self.connection.wants_to_send() || self.is_waiting() {
             self.send(&mut service.buffers)?;
             let was_waiting = self.is_waiting();
@@ -319,7 +319,7 @@ impl Session {
     }
 
     /// The deadline of the handshake, if it is not complete.
-    pub(crate) fn handshake_ends(&self) -> Option<Nanos> {
+    pub(super) fn handshake_ends(&self) -> Option<Nanos> {
         self.handshake_ends
     }
 
@@ -329,17 +329,17 @@ impl Session {
     }
 
     /// Whether every request is answered and every reply sent.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         !self.is_waiting() && self.connection.is_idle()
     }
 
     /// Takes the waiting request away.
-    pub(crate) fn take_held(&mut self) -> Option<Submission> {
+    pub(super) fn take_held(&mut self) -> Option<Submission> {
         self.held.take()
     }
 
     /// The socket events to wait for.
-    pub(crate) fn wanted(&mut self) -> PollFlags {
+    pub(super) fn wanted(&mut self) -> PollFlags {
         let mut wanted = PollFlags::empty();
         let has_space = self.connection.space().iter().any(|space| !space.is_empty());
         wanted.set(PollFlags::IN, !self.is_waiting() && has_space);
@@ -365,7 +365,7 @@ mod tests {
     use stripewise_nbd::client::{Client, Found, Wishes};
 
     use super::*;
-    use crate::extents::{PAGES_A_TURN, pages_each};
+    use crate::nbd::extents::{PAGES_A_TURN, pages_each};
     use crate::service::FrontendNo;
 
     const PAGE: u32 = 512;

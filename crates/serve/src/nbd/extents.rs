@@ -7,16 +7,16 @@ use stripewise_nbd::Extent;
 const PAGES: u64 = 1 << 16;
 /// Pages that all clients together may look up in a turn of the loop, however many clients ask: about half a
 /// millisecond, so that reads and writes of others do not wait longer.
-pub(crate) const PAGES_A_TURN: u64 = 2048;
+pub(super) const PAGES_A_TURN: u64 = 2048;
 
 /// Pages that each client may look up in a turn, by the number of clients.
-pub(crate) fn pages_each(clients: usize) -> u64 {
+pub(super) fn pages_each(clients: usize) -> u64 {
     (PAGES_A_TURN / (clients as u64).max(1)).max(1)
 }
 
 /// The lookup of the pages of one request, which continues over several turns of the loop.
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub(super) struct Walk {
     offset: u64,
     end: u64,
     page_bytes: u64,
@@ -30,14 +30,14 @@ pub(crate) struct Walk {
 
 impl Walk {
     /// A lookup of the `bytes` at `offset`, up to the limit of a reply, and of a single run if `is_one`.
-    pub(crate) fn new(offset: u64, bytes: u64, page_bytes: u64, is_one: bool) -> Self {
+    pub(super) fn new(offset: u64, bytes: u64, page_bytes: u64, is_one: bool) -> Self {
         let (first, end) = (offset / page_bytes, offset + bytes);
         let last = end.div_ceil(page_bytes).min(first + PAGES);
         Self { offset, end, page_bytes, is_one, next: first, last, runs: Vec::new() }
     }
 
     /// Looks up at most `left` pages, and subtracts them from it. Returns whether the lookup is complete.
-    pub(crate) fn go_on(&mut self, left: &mut u64, is_hole: impl Fn(u64) -> bool) -> bool {
+    pub(super) fn go_on(&mut self, left: &mut u64, is_hole: impl Fn(u64) -> bool) -> bool {
         while self.next < self.last {
             if *left == 0 {
                 return false;
@@ -58,7 +58,7 @@ impl Walk {
     }
 
     /// The runs found so far.
-    pub(crate) fn runs(&self) -> &[Extent] {
+    pub(super) fn runs(&self) -> &[Extent] {
         &self.runs
     }
 }
