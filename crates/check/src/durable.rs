@@ -259,11 +259,11 @@ mod tests {
     #[test]
     fn an_answered_write_stays_and_one_under_way_may_have_happened_sector_by_sector() {
         let mut durable = Durable::new(PAGE, false);
-        durable.started(3, operation(OperationKind::Write), &bytes(1));
-        durable.ended(3, false);
+        durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(1));
+        durable.ended(OperationId::new(3), false);
         assert_eq!(left(&durable), [vec![1; 4]].into());
         assert!(!durable.is_undecided((1, 5)));
-        durable.started(3, operation(OperationKind::Write), &bytes(2));
+        durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(2));
         assert!(durable.is_undecided((1, 5)));
         let left = left(&durable);
         assert!(left.contains(&vec![1; 4]) && left.contains(&vec![2; 4]));
@@ -274,13 +274,13 @@ mod tests {
     #[test]
     fn volatile_members_may_forget_what_was_answered_until_a_flush_that_began_later_is_over() {
         let mut durable = Durable::new(PAGE, true);
-        durable.started(3, operation(OperationKind::Write), &bytes(1));
-        durable.ended(3, false);
-        durable.started(4, operation(OperationKind::Flush), &[]);
-        durable.started(3, operation(OperationKind::Write), &bytes(2));
-        durable.ended(3, false);
+        durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(1));
+        durable.ended(OperationId::new(3), false);
+        durable.started(OperationId::new(4), operation(OperationKind::Flush), &[]);
+        durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(2));
+        durable.ended(OperationId::new(3), false);
         assert!(left(&durable).iter().flatten().any(|&byte| byte == 0));
-        durable.ended(4, false);
+        durable.ended(OperationId::new(4), false);
         let kept = left(&durable);
         assert_eq!(
             kept.len(),
@@ -289,37 +289,37 @@ mod tests {
         );
         assert!(kept.iter().flatten().all(|byte| [1, 2].contains(byte)));
         let other = Operation { member: 0, ..operation(OperationKind::Flush) };
-        durable.started(4, other, &[]);
-        durable.ended(4, false);
+        durable.started(OperationId::new(4), other, &[]);
+        durable.ended(OperationId::new(4), false);
         assert_eq!(left(&durable).len(), 16, "a flush of another member is none of its business");
-        durable.started(4, operation(OperationKind::Flush), &[]);
-        durable.ended(4, false);
+        durable.started(OperationId::new(4), operation(OperationKind::Flush), &[]);
+        durable.ended(OperationId::new(4), false);
         assert_eq!(left(&durable), [vec![2; 4]].into());
     }
 
     #[test]
     fn a_killed_sender_leaves_what_the_page_has_until_power_is_lost_or_a_later_flush_covers_it() {
         let mut durable = Durable::new(PAGE, true);
-        durable.started(3, operation(OperationKind::Write), &bytes(1));
-        durable.ended(3, false);
-        durable.started(4, operation(OperationKind::Flush), &[]);
-        durable.started(3, operation(OperationKind::Write), &bytes(2));
+        durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(1));
+        durable.ended(OperationId::new(3), false);
+        durable.started(OperationId::new(4), operation(OperationKind::Flush), &[]);
+        durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(2));
         durable.killed(|_| Ok(bytes(2).into())).expect("it is read");
-        durable.ended(4, false);
+        durable.ended(OperationId::new(4), false);
         let kept: std::collections::BTreeSet<u8> = left(&durable).into_iter().flatten().collect();
         assert_eq!(kept, [0, 1, 2].into(), "the old content, or that of either write");
-        durable.started(4, operation(OperationKind::Flush), &[]);
-        durable.ended(4, false);
+        durable.started(OperationId::new(4), operation(OperationKind::Flush), &[]);
+        durable.ended(OperationId::new(4), false);
         assert_eq!(left(&durable), [vec![2; 4]].into());
     }
 
     #[test]
     fn a_bad_page_is_unreadable_until_it_is_overwritten() {
         let mut durable = Durable::new(PAGE, false);
-        durable.started(3, operation(OperationKind::Write), &bytes(1));
-        durable.ended(3, true);
+        durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(1));
+        durable.ended(OperationId::new(3), true);
         assert_eq!(left(&durable), [vec![255; 4]].into());
-        durable.started(3, operation(OperationKind::Write), &bytes(2));
+        durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(2));
         assert_eq!(left(&durable), [vec![255; 4], vec![2; 4]].into());
     }
 }

@@ -160,7 +160,7 @@ impl PageMedia {
 
     /// Sets the content that program `token` will write.
     pub(crate) fn put(&mut self, token: u32, content: &Kept) {
-        let cargo = self.cargo(token);
+        let cargo = self.cargo(OperationId::new(token));
         match content {
             Kept::Bytes(bytes) => cargo.bytes.copy_from_slice(bytes),
             Kept::Zeros | Kept::Unreadable => cargo.bytes.fill(0),
@@ -232,8 +232,8 @@ impl PageMedia {
         &self.bytes[at * self.page_bytes..(at + 1) * self.page_bytes]
     }
 
-    fn cargo(&mut self, token: u32) -> &mut Cargo {
-        let token = token as usize;
+    fn cargo(&mut self, id: OperationId) -> &mut Cargo {
+        let token = id.index();
         while self.cargo.len() <= token {
             self.cargo.push(Cargo { bytes: vec![0; self.page_bytes].into(), is_lost: false });
         }
@@ -298,19 +298,19 @@ impl Media for PageMedia {
         let is_lost = self.strikes(self.faults.lost_ppm, member as u16);
         let state = if is_lost { State::Lost } else { State::Written };
         let at = self.occupy(member, page, state, "programmed");
-        self.cargo(token).is_lost = state == State::Lost;
+        self.cargo(OperationId::new(token)).is_lost = state == State::Lost;
         let (from, size) = (&self.cargo[token as usize].bytes, self.page_bytes);
         self.bytes[at * size..(at + 1) * size].copy_from_slice(from);
     }
 
     fn read(&mut self, member: u32, page: Option<u32>, token: u32) {
-        let mut cargo = std::mem::take(self.cargo(token));
+        let mut cargo = std::mem::take(self.cargo(OperationId::new(token)));
         let found = self.page(member, page);
         cargo.is_lost = found.is_none();
         if let Some(found) = found {
             cargo.bytes.copy_from_slice(found);
         }
-        *self.cargo(token) = cargo;
+        *self.cargo(OperationId::new(token)) = cargo;
     }
 
     fn copy(&mut self, member: u32, from: u32, to: u32) {
@@ -343,13 +343,13 @@ impl Content<PageMemory> for PageMedia {
             self.cargo(id);
         }
         if let Some(durable) = &mut self.durable {
-            durable.started(id, *operation, &self.cargo[id as usize].bytes);
+            durable.started(id, *operation, &self.cargo[id.index()].bytes);
         }
     }
 
     fn ended(&mut self, _: Nanos, id: OperationId) {
         if let Some(durable) = &mut self.durable {
-            durable.ended(id, self.cargo[id as usize].is_lost);
+            durable.ended(id, self.cargo[id.index()].is_lost);
         }
     }
 
@@ -396,7 +396,7 @@ mod tests {
     fn fetched(media: &mut PageMedia, memory: &mut PageMemory, page: Option<u32>) -> u8 {
         let buffer = memory.take();
         media.read(1, page, 3);
-        media.fetch(3, buffer, memory);
+        media.fetch(OperationId::new(3), buffer, memory);
         let byte = memory.page(buffer)[0];
         memory.give(buffer);
         byte
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn bytes_go_where_the_flash_puts_them_and_move_with_its_pages() {
         let (mut media, mut memory, buffer) = media(Faults::default());
-        media.stage(9, buffer, &memory);
+        media.stage(OperationId::new(9), buffer, &memory);
         media.program(1, 5, 9);
         media.copy(1, 5, 6);
         media.erase(1, 4, 2);
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn programming_a_written_page_and_moving_an_erased_one_are_noticed() {
         let (mut media, memory, buffer) = media(Faults::default());
-        media.stage(9, buffer, &memory);
+        media.stage(OperationId::new(9), buffer, &memory);
         media.program(1, 5, 9);
         media.program(1, 5, 9);
         assert_eq!(media.wrong(), Some("page 5 of member 1 was programmed without an erase before"));
@@ -430,16 +430,16 @@ mod tests {
     #[test]
     fn a_lost_page_stays_lost_when_it_moves_and_is_well_when_it_is_written_again() {
         let (mut media, memory, buffer) = media(Faults { lost_ppm: 1_000_000, ..Faults::default() });
-        media.stage(9, buffer, &memory);
+        media.stage(OperationId::new(9), buffer, &memory);
         media.program(1, 5, 9);
         media.copy(1, 5, 6);
         media.calm();
         media.read(1, Some(6), 3);
-        assert_eq!(media.outcome(3, &READ), Outcome::MediumError);
+        assert_eq!(media.outcome(OperationId::new(3), &READ), Outcome::MediumError);
         assert_eq!(media.page(1, Some(6)), None);
         media.program(1, 7, 9);
         media.read(1, Some(7), 3);
-        assert_eq!(media.outcome(3, &READ), Outcome::Done);
+        assert_eq!(media.outcome(OperationId::new(3), &READ), Outcome::Done);
         assert_eq!(
             media.log(),
             [Fault { member: 1, page: 0, kind: OperationKind::Read, outcome: Outcome::MediumError }]
@@ -450,19 +450,20 @@ mod tests {
     fn a_doomed_member_fails_once_in_its_manner() {
         let (mut media, ..) = media(Faults::default());
         media.doom(1, Manner::FailedWrite);
-        assert_eq!(media.outcome(3, &READ), Outcome::Done);
-        assert_eq!(media.outcome(3, &Operation { member: 0, ..WRITE }), Outcome::Done);
-        assert_eq!(media.outcome(3, &WRITE), Outcome::MediumError);
-        assert_eq!(media.outcome(3, &WRITE), Outcome::Done);
+        assert_eq!(media.outcome(OperationId::new(3), &READ), Outcome::Done);
+        assert_eq!(media.outcome(OperationId::new(3), &Operation { member: 0, ..WRITE }), Outcome::Done);
+        assert_eq!(media.outcome(OperationId::new(3), &WRITE), Outcome::MediumError);
+        assert_eq!(media.outcome(OperationId::new(3), &WRITE), Outcome::Done);
         media.doom(1, Manner::Silent);
-        assert_eq!(media.outcome(3, &READ), Outcome::Timeout);
+        assert_eq!(media.outcome(OperationId::new(3), &READ), Outcome::Timeout);
     }
 
     #[test]
     fn chosen_reads_fail_and_no_others() {
         let (mut media, ..) = media(Faults { failed_reads: vec![2, 3], ..Faults::default() });
         media.read(1, None, 3);
-        let failed: Vec<bool> = (0..5).map(|_| media.outcome(3, &READ) != Outcome::Done).collect();
+        let failed: Vec<bool> =
+            (0..5).map(|_| media.outcome(OperationId::new(3), &READ) != Outcome::Done).collect();
         assert_eq!(failed, [false, false, true, true, false]);
     }
 
@@ -471,12 +472,12 @@ mod tests {
         let faults =
             Faults { lost_ppm: 1_000_000, failed_read_ppm: 1_000_000, sick: vec![1], ..Faults::default() };
         let (mut media, memory, buffer) = media(faults);
-        media.stage(9, buffer, &memory);
+        media.stage(OperationId::new(9), buffer, &memory);
         for (member, is_sick) in [(0, false), (1, true)] {
             media.program(member, 5, 9);
             assert_eq!(media.page(member, Some(5)).is_none(), is_sick);
             media.read(member, None, 3);
-            let outcome = media.outcome(3, &Operation { member: member as u16, ..READ });
+            let outcome = media.outcome(OperationId::new(3), &Operation { member: member as u16, ..READ });
             assert_eq!(outcome == Outcome::MediumError, is_sick, "member {member}");
         }
     }
@@ -486,7 +487,8 @@ mod tests {
         let faults = Faults { failed_read_ppm: 100_000, corrupt_read_ppm: 200_000, ..Faults::default() };
         let (mut media, ..) = media(faults);
         media.read(1, None, 3);
-        let mut count = |outcome| (0..10_000).filter(|_| media.outcome(3, &READ) == outcome).count();
+        let mut count =
+            |outcome| (0..10_000).filter(|_| media.outcome(OperationId::new(3), &READ) == outcome).count();
         // Standard deviations are 30 and 38.
         assert!(count(Outcome::MediumError).abs_diff(1_000) < 150);
         assert!(count(Outcome::Corrupt).abs_diff(1_800) < 190);

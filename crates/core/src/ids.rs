@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// No entry: ends a list, or marks what is absent.
 pub const NONE: u32 = u32::MAX;
 
@@ -9,7 +11,8 @@ pub const NONE: u32 = u32::MAX;
 macro_rules! slot_of {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
         pub struct $name(u32);
 
         impl $name {
@@ -63,4 +66,17 @@ slot_of! {
 slot_of! {
     /// A slot of the table of host requests.
     RequestId
+}
+
+slot_of! {
+    /// An operation in flight. Numbers are dense and reused after completion.
+    OperationId
+}
+
+impl OperationId {
+    /// The operation `count` places later.
+    #[inline]
+    pub const fn after(self, count: u32) -> Self {
+        Self(self.0 + count)
+    }
 }

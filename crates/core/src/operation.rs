@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
-/// Identifies an operation in flight. Identifiers are dense and reused after completion.
-pub type OperationId = u32;
+pub use crate::ids::OperationId;
 
 /// What a member is asked to do with one page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -31,7 +31,7 @@ pub struct FileMedia {
 }
 
 /// The identifier of operations on media: a member has one at a time.
-const ONE: OperationId = 0;
+const ONE: OperationId = OperationId::new(0);
 
 /// The metadata of a file that may return to its array.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -77,7 +77,7 @@ impl Recording {
         let Some(file) = &mut self.members[usize::from(member)] else { return };
         self.record.clear();
         self.record.push(kind);
-        for number in [id, page, self.page_bytes] {
+        for number in [id.number(), page, self.page_bytes] {
             self.record.extend(number.to_le_bytes());
         }
         self.record.extend(content);

@@ -72,7 +72,7 @@ impl<M: Memory> Executor<M> {
             return;
         }
         let Plan { steps, lost, .. } = &self.plans[plan];
-        let first = self.first_operation(plan) as usize;
+        let first = self.first_operation(plan).index();
         let slots = &self.slots[first..first + steps.operations as usize];
         let back = slots.iter().filter(|slot| slot.started_at == stripewise_core::plan::OVER);
         let returned = back.fold(0, |mask, slot| mask | 1 << slot.operation.column);

@@ -5,7 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::geometry::COLUMNS_MAX;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::operation::{Class, OperationId, OperationKind};
 use stripewise_core::request::SECTOR_BYTES;
 use stripewise_core::update::Routine;
 
@@ -37,9 +37,9 @@ impl<M: Memory> Executor<M> {
 
     /// Index of the buffer of operation `id`.
     #[inline]
-    pub(crate) fn buffer_index(&self, id: u32) -> usize {
-        let (plan, nth) = (self.plan_of(id), id % self.stride);
-        let operation = &self.slots[id as usize].operation;
+    pub(crate) fn buffer_index(&self, id: OperationId) -> usize {
+        let (plan, nth) = (self.plan_of(id), self.place_of(id));
+        let operation = &self.slots[id.index()].operation;
         let deltas = self.plans[plan].deltas;
         if let Some(nth) = nth.checked_sub(deltas.first.into()).filter(|&nth| nth < deltas.count.into()) {
             return self.delta_index(plan, nth);
@@ -65,8 +65,8 @@ impl<M: Memory> Executor<M> {
 
     /// Ensures that a read has a buffer to fill.
     #[inline]
-    pub(crate) fn provide_buffer(&mut self, id: u32) {
-        if M::CARRIES_DATA && self.slots[id as usize].operation.kind == OperationKind::Read {
+    pub(crate) fn provide_buffer(&mut self, id: OperationId) {
+        if M::CARRIES_DATA && self.slots[id.index()].operation.kind == OperationKind::Read {
             let index = self.buffer_index(id);
             if self.buffers[index] == NONE {
                 self.buffers[index] = self.memory.take();
@@ -210,9 +210,9 @@ impl<M: Memory> Executor<M> {
         if self.has_bug(Bug::DeltaNotFolded) {
             return;
         }
-        let first = self.first_operation(plan) + u32::from(deltas.first);
+        let first = self.first_operation(plan).after(u32::from(deltas.first));
         for nth in 0..u32::from(deltas.count) {
-            let column = self.slots[(first + nth) as usize].operation.column;
+            let column = self.slots[first.after(nth).index()].operation.column;
             let parity = self.buffer(plan, column.into(), Version::Old);
             self.memory.add(parity, self.buffers[self.delta_index(plan, nth)]);
         }

@@ -179,7 +179,7 @@ impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
 
     #[inline]
     fn queued_at(&self, id: OperationId) -> Nanos {
-        self.exec.slots[id as usize].queued_at
+        self.exec.slots[id.index()].queued_at
     }
 
     #[inline]

@@ -1,7 +1,6 @@
 //! Offers queued operations to the members.
 
 use stripewise_core::driver::{Admission, Driver};
-use stripewise_core::ids::NONE;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 
@@ -19,8 +18,8 @@ impl<M: Memory> Executor<M> {
         let (mut before, mut id) = self.queues.next_offer(member, level, &mut self.slots);
         let mut refused = 0;
         let mut closed = false;
-        while id != NONE && !closed {
-            let slot = &mut self.slots[id as usize];
+        while !id.is_none() && !closed {
+            let slot = &mut self.slots[id.index()];
             let next = slot.link.next;
             if slot.is_held {
                 (before, id) = (id, next);
@@ -52,7 +51,7 @@ impl<M: Memory> Executor<M> {
             }
             id = next;
         }
-        if before != NONE {
+        if !before.is_none() {
             self.queues.refused(member, level, before, closed);
         }
     }

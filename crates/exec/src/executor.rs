@@ -152,13 +152,19 @@ impl<M: Memory> Executor<M> {
 
     /// The plan of operation `id`.
     pub fn plan_of(&self, id: OperationId) -> PlanId {
-        PlanId::new(id / self.stride)
+        PlanId::new(id.number() / self.stride)
+    }
+
+    /// The place of operation `id` among those of its plan.
+    #[inline]
+    pub(crate) fn place_of(&self, id: OperationId) -> u32 {
+        id.number() % self.stride
     }
 
     /// The number of the first operation of `plan`; the others follow it.
     #[inline]
     pub fn first_operation(&self, plan: PlanId) -> OperationId {
-        plan.number() * self.stride
+        OperationId::new(plan.number() * self.stride)
     }
 
     /// The place in `covers` of a data column of `plan`.

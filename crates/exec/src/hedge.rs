@@ -137,7 +137,7 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) {
-        let (plan, nth) = (self.plan_of(id), id % self.stride);
+        let (plan, nth) = (self.plan_of(id), self.place_of(id));
         let is_second = self.plans[plan].path.is_second(nth);
         if !is_good {
             let lost = self.plans[plan].lost;
@@ -213,8 +213,8 @@ impl<M: Memory> Executor<M> {
         let (first, count) = (slot.path.second_first, slot.path.second_count);
         let loser = if slot.path.is_second_first { 0..first } else { first..first + count };
         self.release(plan);
-        for id in loser.map(|nth| base + u32::from(nth)) {
-            if self.slots[id as usize].started_at == NOT_STARTED {
+        for id in loser.map(|nth| base.after(u32::from(nth))) {
+            if self.slots[id.index()].started_at == NOT_STARTED {
                 self.cut_operation(id);
             }
         }
@@ -226,7 +226,7 @@ impl<M: Memory> Executor<M> {
 
     /// Removes an operation that waits in its member's queue.
     fn cut_operation(&mut self, id: OperationId) {
-        let slot = &mut self.slots[id as usize];
+        let slot = &mut self.slots[id.index()];
         slot.started_at = OVER;
         let operation = slot.operation;
         self.queues.take_back(operation.member, id, &mut self.slots);

@@ -230,7 +230,8 @@ impl<M: Memory> Executor<M> {
         let mut pages = Vec::with_capacity(read as usize * page_bytes);
         for nth in 0..read {
             pages.extend_from_slice(
-                &self.memory.bytes(self.buffer_of(self.first_operation(plan) + nth, placement))[..page_bytes],
+                &self.memory.bytes(self.buffer_of(self.first_operation(plan).after(nth), placement))
+                    [..page_bytes],
             );
         }
         let Some(walk) = &mut self.metadata.walk else { return };

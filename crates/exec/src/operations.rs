@@ -24,7 +24,7 @@ impl<M: Memory> Executor<M> {
         place: Place,
     ) {
         let stale = self.has_bug(Bug::LateVersionDecoded);
-        let first_of_plan = self.first_operation(plan) as usize;
+        let first_of_plan = self.first_operation(plan).index();
         let slot = &mut self.plans[plan];
         // A write that defers parity has old versions kept; updates and decoding reads use the kept versions. A host's read of
         // one page, and a repair, use the current version.
@@ -61,7 +61,7 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub fn push_step(&mut self, plan: PlanId, operations: impl IntoIterator<Item = Operation>) {
         let first = self.plans[plan].steps.operations;
-        let mut at = self.first_operation(plan) as usize + first as usize;
+        let mut at = self.first_operation(plan).index() + first as usize;
         let mut count = 0;
         for operation in operations {
             self.slots[at].operation = operation;
@@ -74,7 +74,7 @@ impl<M: Memory> Executor<M> {
 
     /// Adds `operation` to the last step of `plan`.
     pub fn add_operation(&mut self, plan: PlanId, operation: Operation) {
-        let at = self.first_operation(plan) as usize + self.plans[plan].steps.operations as usize;
+        let at = self.first_operation(plan).index() + self.plans[plan].steps.operations as usize;
         self.slots[at].operation = operation;
         self.plans[plan].steps.add_operation();
     }
@@ -82,7 +82,7 @@ impl<M: Memory> Executor<M> {
     /// The operation `id`.
     #[inline]
     pub fn operation(&self, id: OperationId) -> &Operation {
-        &self.slots[id as usize].operation
+        &self.slots[id.index()].operation
     }
 
     /// The operations of `step` of `plan`; none for a computation.
@@ -91,7 +91,7 @@ impl<M: Memory> Executor<M> {
             Step::Operations { first, count } => first as usize..(first + count) as usize,
             Step::Compute { .. } | Step::Journal => 0..0,
         };
-        let base = self.first_operation(plan) as usize;
+        let base = self.first_operation(plan).index();
         self.slots[base + range.start..base + range.end].iter().map(|slot| &slot.operation)
     }
 
@@ -108,7 +108,7 @@ impl<M: Memory> Executor<M> {
 
     /// The write `id` is held no longer.
     pub fn let_go(&mut self, id: OperationId) {
-        self.slots[id as usize].is_held = false;
+        self.slots[id.index()].is_held = false;
     }
 
     /// The member keeps the version that the write of `column` by `plan` replaces; the write has not started.
@@ -121,7 +121,7 @@ impl<M: Memory> Executor<M> {
 
     /// The slot of the write of `column` by `plan`.
     fn write_of(&self, plan: PlanId, column: u32) -> Option<usize> {
-        let base = self.first_operation(plan) as usize;
+        let base = self.first_operation(plan).index();
         let all = base..base + self.plans[plan].steps.operations as usize;
         let is_it = |operation: &Operation| {
             operation.kind == OperationKind::Write && u32::from(operation.column) == column
@@ -132,7 +132,7 @@ impl<M: Memory> Executor<M> {
     /// The columns that `plan` writes and those that it trims, if it has begun to.
     pub fn changed_by(&self, plan: PlanId) -> (u64, u64) {
         let slot = &self.plans[plan];
-        let base = self.first_operation(plan) as usize;
+        let base = self.first_operation(plan).index();
         let of = |steps: &[Step], kind| {
             let ranges = steps.iter().filter_map(|step| match step {
                 Step::Operations { first, count } => Some(*first as usize..(first + count) as usize),

@@ -3,7 +3,7 @@
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::operation::{Class, OperationKind, Outcome};
+use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
 use stripewise_core::plan::PlanView;
 
 use crate::{AfterErrors, Built, Executor, TooManyLost};
@@ -50,24 +50,24 @@ pub trait PlanHandler<M: Memory>: Sized {
     fn store(&mut self, plan: PlanId, id: RequestId, exec: &mut Executor<M>);
 
     /// The outcome of operation `id`, after what it read was verified.
-    fn verified(&mut self, _id: u32, outcome: Outcome, _exec: &mut Executor<M>) -> Outcome {
+    fn verified(&mut self, _id: OperationId, outcome: Outcome, _exec: &mut Executor<M>) -> Outcome {
         outcome
     }
 
     /// Whether content that operation `id` read, and that does not match its checksum, counts as an error of its member. What
     /// a member lacks until it is rebuilt does not count, nor do pages without live content.
-    fn charges(&self, _id: u32, _exec: &Executor<M>) -> bool {
+    fn charges(&self, _id: OperationId, _exec: &Executor<M>) -> bool {
         true
     }
 
     /// Write `id` of a plan with [`RowLock::SharedWrite`] is over.
     ///
     /// [`RowLock::SharedWrite`]: stripewise_core::row_locks::RowLock::SharedWrite
-    fn page_written(&mut self, _id: u32, _is_good: bool, _exec: &mut Executor<M>) {}
+    fn page_written(&mut self, _id: OperationId, _is_good: bool, _exec: &mut Executor<M>) {}
 
     /// Whether the placement takes the error of operation `id` upon itself: the column of a bad read is not lost to the plan,
     /// and the member of a failed write stays in service.
-    fn takes_error(&mut self, _id: u32, _exec: &mut Executor<M>) -> bool {
+    fn takes_error(&mut self, _id: OperationId, _exec: &mut Executor<M>) -> bool {
         false
     }
 

@@ -5,7 +5,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::format::FailReason;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{OperationKind, Outcome, Timing};
+use stripewise_core::operation::{OperationId, OperationKind, Outcome, Timing};
 use stripewise_core::plan::{LastOperation, NEVER, NOT_STARTED, OVER, PlanView, Purpose, Race, Step};
 use stripewise_core::row_locks::RowLock;
 
@@ -62,7 +62,7 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub(crate) fn show<P: Placement<M>, D: Driver<M>>(&self, plan: PlanId, placement: &P, driver: &mut D) {
         if D::OBSERVES {
-            let base = self.first_operation(plan) as usize;
+            let base = self.first_operation(plan).index();
             let slots = &self.slots[base..base + self.stride as usize];
             let mut view = PlanView::new(plan, &self.plans[plan], slots);
             placement.describe(&mut view);
@@ -111,10 +111,10 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) {
-        let base = self.first_operation(plan) + u32::from(first);
+        let base = self.first_operation(plan).after(u32::from(first));
         let request = self.plans[plan].request;
-        for id in base..base + u32::from(count) {
-            let operation = self.slots[id as usize].operation;
+        for id in (0..u32::from(count)).map(|nth| base.after(nth)) {
+            let operation = self.slots[id.index()].operation;
             if self.any_failed
                 && self.failed[operation.member as usize]
                 && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleMemberRead))
@@ -130,7 +130,7 @@ impl<M: Memory> Executor<M> {
                 continue;
             }
             self.provide_buffer(id);
-            let slot = &mut self.slots[id as usize];
+            let slot = &mut self.slots[id.index()];
             slot.operation.request = request;
             slot.queued_at = self.now;
             slot.started_at = NOT_STARTED;
@@ -138,7 +138,7 @@ impl<M: Memory> Executor<M> {
             let is_read = operation.kind == OperationKind::Read;
             self.loads.add(operation.member, is_read);
             if let Some(ranks) = &mut self.ranks {
-                let rank = ranks.rank(self.now, &self.slots[id as usize].operation, &self.loads, driver);
+                let rank = ranks.rank(self.now, &self.slots[id.index()].operation, &self.loads, driver);
                 self.queues.set_rank(id, rank);
             }
             self.queues.push(operation.member, is_read, id, &mut self.slots);
@@ -178,14 +178,14 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub fn operation_over<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        id: u32,
+        id: OperationId,
         outcome: Outcome,
         timing: Timing,
         placement: &mut P,
         driver: &mut D,
     ) {
         let plan = self.plan_of(id);
-        let slot = self.slots[id as usize];
+        let slot = self.slots[id.index()];
         let operation = slot.operation;
         let is_read = operation.kind == OperationKind::Read;
         let answered = outcome;
@@ -205,7 +205,7 @@ impl<M: Memory> Executor<M> {
             let at = (slot.queued_at, slot.started_at);
             self.reads.observed.ended(self.now, operation.member, is_read, at, left);
         }
-        self.slots[id as usize].started_at = OVER;
+        self.slots[id.index()].started_at = OVER;
         if self.asks_times {
             match operation.kind {
                 OperationKind::Read => self.times.observe_read(operation.member, timing.cell_ns),
@@ -256,8 +256,8 @@ impl<M: Memory> Executor<M> {
 
     /// The time breakdown of operation `id`, which completed now.
     #[inline]
-    pub(crate) fn last_operation(&self, id: u32, timing: Timing) -> LastOperation {
-        let slot = &self.slots[id as usize];
+    pub(crate) fn last_operation(&self, id: OperationId, timing: Timing) -> LastOperation {
+        let slot = &self.slots[id.index()];
         let step_ns = self.now - slot.queued_at;
         let gc_wait_ns = timing.gc_wait_ns + slot.gc_ns;
         let queue_ns = step_ns.saturating_sub(timing.bus_ns + timing.cell_ns + gc_wait_ns);
@@ -290,12 +290,12 @@ impl<M: Memory> Executor<M> {
     pub fn trouble<P: Placement<M>, D: Driver<M>>(
         &mut self,
         plan: PlanId,
-        id: u32,
+        id: OperationId,
         outcome: Outcome,
         placement: &mut P,
         driver: &mut D,
     ) {
-        let operation = self.slots[id as usize].operation;
+        let operation = self.slots[id.index()].operation;
         let slot = &mut self.plans[plan];
         slot.steps.trouble = true;
         let is_read = operation.kind == OperationKind::Read;
@@ -359,7 +359,7 @@ impl<M: Memory> Executor<M> {
         placement.lost(member, self);
         self.queues.reopen(member);
         while let Some(id) = self.queues.take_any(member, &mut self.slots) {
-            self.slots[id as usize].gc_ns = 0;
+            self.slots[id.index()].gc_ns = 0;
             self.operation_over(id, Outcome::Gone, Timing::default(), placement, driver);
         }
     }
@@ -411,11 +411,11 @@ impl<M: Memory> Executor<M> {
 impl<M: Memory> Executor<M> {
     /// The buffer that operation `id` reads into or writes from.
     #[inline]
-    pub fn buffer_of<P: Placement<M>>(&self, id: u32, placement: &P) -> u32 {
+    pub fn buffer_of<P: Placement<M>>(&self, id: OperationId, placement: &P) -> u32 {
         if !M::CARRIES_DATA {
             return 0;
         }
-        let (plan, nth) = (self.plan_of(id), id % self.stride);
+        let (plan, nth) = (self.plan_of(id), self.place_of(id));
         if let Some(page) = placement.own_buffer(plan, nth) {
             return page;
         }

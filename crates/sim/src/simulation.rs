@@ -184,12 +184,12 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         if M::CARRIES_DATA && operation.kind == OperationKind::Write {
             self.flash.media_mut().stage(id, page, memory);
         }
-        if self.in_flight.len() <= id as usize {
-            self.in_flight.resize(id as usize + 1, Flight::default());
+        if self.in_flight.len() <= id.index() {
+            self.in_flight.resize(id.index() + 1, Flight::default());
         }
-        self.in_flight[id as usize] = Flight { operation: *operation, page };
+        self.in_flight[id.index()] = Flight { operation: *operation, page };
         self.flash.media_mut().started(self.now, id, operation);
-        self.flash.start(self.now, u32::from(operation.member), id, op(operation), &mut self.agenda);
+        self.flash.start(self.now, u32::from(operation.member), id.number(), op(operation), &mut self.agenda);
     }
 
     fn compute(&mut self, plan: PlanId, pages: u32) -> bool {
@@ -504,21 +504,22 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
     /// Reports a finished operation to the array.
     #[inline]
     fn report(&mut self, done: Done) {
+        let id = OperationId::new(done.token);
         let timing = Timing { bus_ns: done.bus_ns, cell_ns: done.cell_ns, gc_wait_ns: done.gc_wait_ns };
-        let Flight { operation, page } = self.world.in_flight[done.token as usize];
-        self.world.flash.media_mut().ended(self.world.now, done.token);
+        let Flight { operation, page } = self.world.in_flight[id.index()];
+        self.world.flash.media_mut().ended(self.world.now, id);
         let mut outcome = Outcome::Done;
         if self.world.any_gone && self.world.gone[operation.member as usize] {
             outcome = Outcome::Gone;
         } else if M::CARRIES_DATA {
-            outcome = self.world.flash.media_mut().outcome(done.token, &operation);
+            outcome = self.world.flash.media_mut().outcome(id, &operation);
         }
         if M::CARRIES_DATA && operation.kind == OperationKind::Read && outcome == Outcome::Done {
-            self.world.flash.media_mut().fetch(done.token, page, self.array.memory());
+            self.world.flash.media_mut().fetch(id, page, self.array.memory());
         }
-        let latency_ns = self.world.now - self.array.queued_at(done.token);
+        let latency_ns = self.world.now - self.array.queued_at(id);
         self.world.host.operated(&operation, latency_ns);
-        self.array.completed(self.world.now, done.token, outcome, timing, &mut self.world);
+        self.array.completed(self.world.now, id, outcome, timing, &mut self.world);
     }
 
     /// Removes a member from now on; its operations in flight end with the outcome "gone".

@@ -100,7 +100,7 @@ struct Recorder {
 
 impl Recorder {
     fn place(&self, id: OperationId) -> Option<u32> {
-        self.places.get(id as usize).copied().filter(|&place| place != NOWHERE)
+        self.places.get(id.index()).copied().filter(|&place| place != NOWHERE)
     }
 
     /// The index of the last stretch of a die, if there was one in the window.
@@ -114,7 +114,7 @@ impl Media for Recorder {
 
     fn stretch(&mut self, stretch: &Stretch) {
         if self.records {
-            let operation = stretch.token.and_then(|id| self.place(id));
+            let operation = stretch.token.and_then(|token| self.place(OperationId::new(token)));
             if self.last.len() <= stretch.die as usize {
                 self.last.resize(stretch.die as usize + 1, NOWHERE);
             }
@@ -130,7 +130,7 @@ impl Media for Recorder {
     }
 
     fn joined(&mut self, die: u32, token: u32) {
-        if let (Some(last), Some(operation)) = (self.last_of(die), self.place(token)) {
+        if let (Some(last), Some(operation)) = (self.last_of(die), self.place(OperationId::new(token))) {
             self.joined.push((last, operation));
         }
     }
@@ -143,10 +143,10 @@ impl Content<NoMemory> for Recorder {
 
     fn started(&mut self, now: Nanos, id: OperationId, operation: &Operation) {
         if self.records {
-            if self.places.len() <= id as usize {
-                self.places.resize(id as usize + 1, NOWHERE);
+            if self.places.len() <= id.index() {
+                self.places.resize(id.index() + 1, NOWHERE);
             }
-            self.places[id as usize] = self.operations.len() as u32;
+            self.places[id.index()] = self.operations.len() as u32;
             self.operations.push(OperationSpan {
                 operation: *operation,
                 queued_ns: now,
@@ -161,7 +161,7 @@ impl Content<NoMemory> for Recorder {
     fn ended(&mut self, now: Nanos, id: OperationId) {
         if let Some(place) = self.place(id) {
             self.operations[place as usize].ended_ns = now;
-            self.places[id as usize] = NOWHERE;
+            self.places[id.index()] = NOWHERE;
         }
     }
 }

@@ -5,7 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::operation::{OperationKind, Outcome};
+use stripewise_core::operation::{OperationId, OperationKind, Outcome};
 use stripewise_core::plan::PlanView;
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{AfterErrors, Built, Executor, PlanHandler, TooManyLost};
@@ -60,7 +60,7 @@ impl<M: Memory> PlanHandler<M> for InPlace {
     }
 
     #[inline]
-    fn verified(&mut self, id: u32, outcome: Outcome, exec: &mut Executor<M>) -> Outcome {
+    fn verified(&mut self, id: OperationId, outcome: Outcome, exec: &mut Executor<M>) -> Outcome {
         if exec.operation(id).kind == OperationKind::Read {
             self.verified_in_place(id, outcome, exec)
         } else {
@@ -68,12 +68,12 @@ impl<M: Memory> PlanHandler<M> for InPlace {
         }
     }
 
-    fn charges(&self, id: u32, exec: &Executor<M>) -> bool {
+    fn charges(&self, id: OperationId, exec: &Executor<M>) -> bool {
         self.charges_in_place(id, exec)
     }
 
     #[inline]
-    fn page_written(&mut self, id: u32, is_good: bool, exec: &mut Executor<M>) {
+    fn page_written(&mut self, id: OperationId, is_good: bool, exec: &mut Executor<M>) {
         self.shared_page_written(id, is_good, exec);
     }
 

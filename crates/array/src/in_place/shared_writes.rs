@@ -17,7 +17,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, OperationKind};
+use stripewise_core::operation::{Class, OperationId, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::update::{Decision, Reason, Routine};
@@ -160,7 +160,12 @@ impl InPlace {
 
     /// Write `id` of a plan that shares its row is over: from now on its content is on the member, its parity is deferred, and
     /// the next write of the page may start.
-    pub(crate) fn shared_page_written<M: Memory>(&mut self, id: u32, is_good: bool, exec: &mut Executor<M>) {
+    pub(crate) fn shared_page_written<M: Memory>(
+        &mut self,
+        id: OperationId,
+        is_good: bool,
+        exec: &mut Executor<M>,
+    ) {
         let plan = exec.plan_of(id);
         let column = u32::from(exec.operation(id).column);
         exec.let_go(id);

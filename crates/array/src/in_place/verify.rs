@@ -5,7 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::format::crc32c;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, Operation, Outcome};
+use stripewise_core::operation::{Class, Operation, OperationId, Outcome};
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
 
@@ -17,7 +17,7 @@ impl InPlace {
     #[inline]
     pub(crate) fn verified_in_place<M: Memory>(
         &self,
-        id: u32,
+        id: OperationId,
         outcome: Outcome,
         exec: &Executor<M>,
     ) -> Outcome {
@@ -39,7 +39,7 @@ impl InPlace {
     /// Whether content that operation `id` read, and that does not match its checksum, is an error of its member. What a
     /// member that is being rebuilt has at or after the cursor is not: the rebuild reads it to see what it lacks. Nor is what the
     /// rebuild had to leave out, or parity that the array itself could not keep up to date.
-    pub(crate) fn charges_in_place<M: Memory>(&self, id: u32, exec: &Executor<M>) -> bool {
+    pub(crate) fn charges_in_place<M: Memory>(&self, id: OperationId, exec: &Executor<M>) -> bool {
         let Operation { member, page, .. } = *exec.operation(id);
         let (group, position) = exec.geometry().position_of(member.into());
         let is_unknown = self.journal.as_ref().is_some_and(|journal| {

@@ -3,7 +3,7 @@
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, OperationKind, Outcome};
+use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
 use stripewise_core::plan::PlanView;
 use stripewise_exec::{AfterErrors, Built, Executor, PlanHandler, TooManyLost};
 
@@ -37,15 +37,15 @@ impl<M: Memory> PlanHandler<M> for Log {
         }
     }
 
-    fn verified(&mut self, id: u32, outcome: Outcome, exec: &mut Executor<M>) -> Outcome {
+    fn verified(&mut self, id: OperationId, outcome: Outcome, exec: &mut Executor<M>) -> Outcome {
         self.verified_in_log(id, outcome, exec)
     }
 
-    fn charges(&self, id: u32, exec: &Executor<M>) -> bool {
+    fn charges(&self, id: OperationId, exec: &Executor<M>) -> bool {
         self.charges_in_log(id, exec)
     }
 
-    fn takes_error(&mut self, id: u32, exec: &mut Executor<M>) -> bool {
+    fn takes_error(&mut self, id: OperationId, exec: &mut Executor<M>) -> bool {
         let (plan, operation) = (exec.plan_of(id), exec.operation(id));
         if operation.kind != OperationKind::Read {
             return self.tolerates_write_error(plan, operation.member, exec);

@@ -6,7 +6,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, OperationKind, Outcome};
+use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
 use stripewise_core::plan::{Purpose, Step};
 use stripewise_core::read::ReadPolicy;
 use stripewise_exec::{Built, Executor, TooManyLost};
@@ -119,7 +119,7 @@ impl Log {
     #[inline]
     pub(crate) fn verified_in_log<M: Memory>(
         &self,
-        id: u32,
+        id: OperationId,
         outcome: Outcome,
         exec: &Executor<M>,
     ) -> Outcome {
@@ -147,7 +147,7 @@ impl Log {
     /// Whether content that operation `id` read, and that does not match its checksum, is an error of its member. Neither
     /// what the member lacks until it is rebuilt, or because its rebuild left it out, nor the pages of a stripe without live
     /// chunks count: nothing reads them again.
-    pub(crate) fn charges_in_log<M: Memory>(&self, id: u32, exec: &Executor<M>) -> bool {
+    pub(crate) fn charges_in_log<M: Memory>(&self, id: OperationId, exec: &Executor<M>) -> bool {
         if exec.has_bug(Bug::StaleCharged) {
             return true;
         }

@@ -8,7 +8,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::operation::{Class, Operation, OperationKind, Outcome};
+use stripewise_core::operation::{Class, Operation, OperationId, OperationKind, Outcome};
 use stripewise_core::plan::{Plan, Step};
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
@@ -346,7 +346,12 @@ impl Log {
     }
 
     /// Verifies that the content that was read is a copy of the expected summary.
-    pub(crate) fn verified_copy<M: Memory>(&self, id: u32, outcome: Outcome, exec: &Executor<M>) -> Outcome {
+    pub(crate) fn verified_copy<M: Memory>(
+        &self,
+        id: OperationId,
+        outcome: Outcome,
+        exec: &Executor<M>,
+    ) -> Outcome {
         let slot = exec.plan(exec.plan_of(id)).row;
         let is_it = self.is_copy_of(slot, exec.memory().bytes(exec.buffer_of(id, self)));
         if is_it { outcome } else { Outcome::Corrupt }

@@ -203,7 +203,7 @@ impl<const FLAW: u8> Mirror<FLAW> {
         };
         let mut put = |member, page: u32, nth: u32, content: Option<&[u8]>| {
             let operation = Operation { kind, member, page, ..Operation::default() };
-            driver.put(0, operation, nth, content);
+            driver.put(OperationId::new(0), operation, nth, content);
             self.left += 1;
         };
         match kind {

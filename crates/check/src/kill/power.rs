@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use stripewise_array::{Operation, OperationKind};
+use stripewise_array::{Operation, OperationId, OperationKind};
 use stripewise_base::prng::Prng;
 
 use super::Counts;
@@ -127,7 +127,7 @@ impl Left {
         let mut rest = recording;
         while let Some((head, behind)) = rest.split_at_checked(HEAD) {
             let number = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four bytes"));
-            let (id, page, page_bytes) = (number(1), number(5), number(9) as usize);
+            let (id, page, page_bytes) = (OperationId::new(number(1)), number(5), number(9) as usize);
             let kind = match head[0] {
                 b'w' => OperationKind::Write,
                 b't' => OperationKind::Trim,

@@ -5,18 +5,18 @@
 //! Worthington, Ganger and Patt, SIGMETRICS 1994 (C-LOOK).
 
 use super::QueueOrder;
-use crate::ids::NONE;
+use crate::ids::OperationId;
 
 /// The links that make an operation an entry of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// The next operation of the list, or [`NONE`].
-    pub next: u32,
+    /// The next operation of the list, or [`OperationId::NONE`].
+    pub next: OperationId,
 }
 
 impl Default for Link {
     fn default() -> Self {
-        Self { next: NONE }
+        Self { next: OperationId::NONE }
     }
 }
 
@@ -28,69 +28,75 @@ pub trait Queued: AsMut<Link> {
 
 #[derive(Clone, Copy, Debug)]
 struct List {
-    first: u32,
-    last: u32,
+    first: OperationId,
+    last: OperationId,
     /// The last operation that was refused since the member was last ready: operations up to it are not offered again.
-    asked: u32,
+    asked: OperationId,
     /// Whether the list is closed: none of it is offered until the member is ready.
     closed: bool,
 }
 
 impl List {
-    const EMPTY: Self = Self { first: NONE, last: NONE, asked: NONE, closed: false };
+    const EMPTY: Self =
+        Self { first: OperationId::NONE, last: OperationId::NONE, asked: OperationId::NONE, closed: false };
 
-    /// The operation in front of `id`, or [`NONE`] if it is the first; `None` if it is not in this list.
-    fn in_front_of(&self, id: u32, links: &mut [impl AsMut<Link>]) -> Option<u32> {
-        let (mut before, mut at) = (NONE, self.first);
+    /// The operation in front of `id`, or [`OperationId::NONE`] if it is the first; `None` if it is not in this list.
+    fn in_front_of(&self, id: OperationId, links: &mut [impl AsMut<Link>]) -> Option<OperationId> {
+        let (mut before, mut at) = (OperationId::NONE, self.first);
         while at != id {
-            if at == NONE {
+            if at.is_none() {
                 return None;
             }
-            (before, at) = (at, links[at as usize].as_mut().next);
+            (before, at) = (at, links[at.index()].as_mut().next);
         }
         Some(before)
     }
 
     /// Puts `id` behind the last operation.
     #[inline]
-    fn append(&mut self, id: u32, links: &mut [impl AsMut<Link>]) {
-        links[id as usize].as_mut().next = NONE;
-        if self.last == NONE {
+    fn append(&mut self, id: OperationId, links: &mut [impl AsMut<Link>]) {
+        links[id.index()].as_mut().next = OperationId::NONE;
+        if self.last.is_none() {
             self.first = id;
         } else {
-            links[self.last as usize].as_mut().next = id;
+            links[self.last.index()].as_mut().next = id;
         }
         self.last = id;
     }
 
     /// Puts `id` behind the operations whose key is at most its own.
-    fn insert<L: Queued>(&mut self, id: u32, links: &mut [L], key: impl Fn(&[L], u32) -> u64) {
+    fn insert<L: Queued>(
+        &mut self,
+        id: OperationId,
+        links: &mut [L],
+        key: impl Fn(&[L], OperationId) -> u64,
+    ) {
         let own = key(links, id);
-        let (mut before, mut at) = (NONE, self.first);
-        while at != NONE && key(links, at) <= own {
-            (before, at) = (at, links[at as usize].as_mut().next);
+        let (mut before, mut at) = (OperationId::NONE, self.first);
+        while !at.is_none() && key(links, at) <= own {
+            (before, at) = (at, links[at.index()].as_mut().next);
         }
-        if at == NONE {
+        if at.is_none() {
             return self.append(id, links);
         }
-        links[id as usize].as_mut().next = at;
-        if before == NONE {
+        links[id.index()].as_mut().next = at;
+        if before.is_none() {
             self.first = id;
         } else {
-            links[before as usize].as_mut().next = id;
+            links[before.index()].as_mut().next = id;
         }
         // Those up to it were refused before it came.
-        self.asked = NONE;
+        self.asked = OperationId::NONE;
     }
 
     /// Removes `id`, which is behind `before`.
     #[inline]
-    fn unlink(&mut self, before: u32, id: u32, links: &mut [impl AsMut<Link>]) {
-        let next = links[id as usize].as_mut().next;
-        if before == NONE {
+    fn unlink(&mut self, before: OperationId, id: OperationId, links: &mut [impl AsMut<Link>]) {
+        let next = links[id.index()].as_mut().next;
+        if before.is_none() {
             self.first = next;
         } else {
-            links[before as usize].as_mut().next = next;
+            links[before.index()].as_mut().next = next;
         }
         if self.last == id {
             self.last = before;
@@ -140,18 +146,18 @@ impl Queues {
     }
 
     /// Sets the rank of an operation before it is queued, under custom ranks.
-    pub fn set_rank(&mut self, id: u32, rank: u64) {
-        if self.ranks.len() <= id as usize {
-            self.ranks.resize(id as usize + 1, 0);
+    pub fn set_rank(&mut self, id: OperationId, rank: u64) {
+        if self.ranks.len() <= id.index() {
+            self.ranks.resize(id.index() + 1, 0);
         }
-        self.ranks[id as usize] = rank;
+        self.ranks[id.index()] = rank;
     }
 
     /// Marks that the member may accept operations that it refused.
     #[inline]
     pub fn reopen(&mut self, member: u16) {
         for list in &mut self.lists[member as usize] {
-            list.asked = NONE;
+            list.asked = OperationId::NONE;
             list.closed = false;
         }
         self.mark_ready(member);
@@ -178,7 +184,7 @@ impl Queues {
 
     /// Adds operation `id` to those of its kind.
     #[inline]
-    pub fn push(&mut self, member: u16, is_read: bool, id: u32, links: &mut [impl Queued]) {
+    pub fn push(&mut self, member: u16, is_read: bool, id: OperationId, links: &mut [impl Queued]) {
         let level = usize::from(!is_read && !self.is_mixed());
         let comes_late = self.order == QueueOrder::Rounds && !self.is_open[member as usize];
         let lists = if comes_late { &mut self.later } else { &mut self.lists };
@@ -186,11 +192,11 @@ impl Queues {
         match self.swept.get(member as usize) {
             Some(_) if self.order == QueueOrder::Custom => {
                 let ranks = &self.ranks;
-                list.insert(id, links, |_, id| ranks.get(id as usize).copied().unwrap_or(0));
+                list.insert(id, links, |_, id| ranks.get(id.index()).copied().unwrap_or(0));
             }
             // Pages that an upward sweep from the last one reaches first.
             Some(&from) => {
-                list.insert(id, links, |links, id| links[id as usize].page().wrapping_sub(from).into());
+                list.insert(id, links, |links, id| links[id.index()].page().wrapping_sub(from).into());
             }
             None => list.append(id, links),
         }
@@ -201,39 +207,51 @@ impl Queues {
 
     /// The next operation of a list to offer, and the operation in front of it.
     #[inline]
-    pub fn next_offer(&self, member: u16, level: usize, links: &mut [impl AsMut<Link>]) -> (u32, u32) {
+    pub fn next_offer(
+        &self,
+        member: u16,
+        level: usize,
+        links: &mut [impl AsMut<Link>],
+    ) -> (OperationId, OperationId) {
         let list = &self.lists[member as usize][level];
         if list.closed {
-            (NONE, NONE)
-        } else if list.asked == NONE {
-            (NONE, list.first)
+            (OperationId::NONE, OperationId::NONE)
+        } else if list.asked.is_none() {
+            (OperationId::NONE, list.first)
         } else {
-            (list.asked, links[list.asked as usize].as_mut().next)
+            (list.asked, links[list.asked.index()].as_mut().next)
         }
     }
 
     /// Records that everything up to `asked` was refused, and whether the rest need not be offered either.
     #[inline]
-    pub fn refused(&mut self, member: u16, level: usize, asked: u32, closed: bool) {
+    pub fn refused(&mut self, member: u16, level: usize, asked: OperationId, closed: bool) {
         let list = &mut self.lists[member as usize][level];
         list.asked = asked;
         list.closed = closed;
     }
 
     /// Removes the first operation from a member's queue.
-    pub fn take_any(&mut self, member: u16, links: &mut [impl Queued]) -> Option<u32> {
-        let level = (0..LEVELS).find(|&level| self.lists[member as usize][level].first != NONE)?;
+    pub fn take_any(&mut self, member: u16, links: &mut [impl Queued]) -> Option<OperationId> {
+        let level = (0..LEVELS).find(|&level| !self.lists[member as usize][level].first.is_none())?;
         let id = self.lists[member as usize][level].first;
-        self.take(member, level, NONE, id, links);
+        self.take(member, level, OperationId::NONE, id, links);
         Some(id)
     }
 
-    /// Removes `id` from its list; `before` is the operation in front of it, or [`NONE`].
+    /// Removes `id` from its list; `before` is the operation in front of it, or [`OperationId::NONE`].
     #[inline]
-    pub fn take(&mut self, member: u16, level: usize, before: u32, id: u32, links: &mut [impl Queued]) {
+    pub fn take(
+        &mut self,
+        member: u16,
+        level: usize,
+        before: OperationId,
+        id: OperationId,
+        links: &mut [impl Queued],
+    ) {
         self.lists[member as usize][level].unlink(before, id, links);
         if let Some(swept) = self.swept.get_mut(member as usize) {
-            *swept = links[id as usize].page();
+            *swept = links[id.index()].page();
         }
         if self.order == QueueOrder::Rounds {
             self.taken(member);
@@ -241,7 +259,7 @@ impl Queues {
     }
 
     /// Removes `id`, which waits in the member's queue.
-    pub fn take_back(&mut self, member: u16, id: u32, links: &mut [impl AsMut<Link>]) {
+    pub fn take_back(&mut self, member: u16, id: OperationId, links: &mut [impl AsMut<Link>]) {
         for level in 0..LEVELS {
             let list = &mut self.lists[member as usize][level];
             if let Some(before) = list.in_front_of(id, links) {
@@ -268,7 +286,7 @@ impl Queues {
     /// An operation of the round was taken: the round is closed now, and if it is over the next begins.
     fn taken(&mut self, member: u16) {
         let lists = &mut self.lists[member as usize];
-        let is_over = lists.iter().all(|list| list.first == NONE);
+        let is_over = lists.iter().all(|list| list.first.is_none());
         self.is_open[member as usize] = is_over;
         if is_over {
             *lists = std::mem::replace(&mut self.later[member as usize], [List::EMPTY; LEVELS]);
@@ -298,12 +316,16 @@ mod tests {
         }
     }
 
+    fn push(queues: &mut Queues, is_read: bool, id: u32, slots: &mut [Slot]) {
+        queues.push(0, is_read, OperationId::new(id), slots);
+    }
+
     /// Takes the first operation that the member would be offered and accepts.
     fn take(queues: &mut Queues, slots: &mut [Slot]) -> Option<u32> {
         queues.reopen(0);
         (0..LEVELS).find_map(|level| {
             let (before, id) = queues.next_offer(0, level, slots);
-            (id != NONE).then(|| queues.take(0, level, before, id, slots)).map(|()| id)
+            (!id.is_none()).then(|| queues.take(0, level, before, id, slots)).map(|()| id.number())
         })
     }
 
@@ -312,11 +334,11 @@ mod tests {
         // Writes 0 and 3, reads 1 and 2; 2 and 3 arrive when the first was taken.
         let given = |order: QueueOrder| {
             let (mut queues, mut slots) = (Queues::new(1, order), vec![Slot::default(); 4]);
-            queues.push(0, false, 0, &mut slots);
-            queues.push(0, true, 1, &mut slots);
+            push(&mut queues, false, 0, &mut slots);
+            push(&mut queues, true, 1, &mut slots);
             let mut given = vec![take(&mut queues, &mut slots)];
-            queues.push(0, true, 2, &mut slots);
-            queues.push(0, false, 3, &mut slots);
+            push(&mut queues, true, 2, &mut slots);
+            push(&mut queues, false, 3, &mut slots);
             given.extend((0..3).map(|_| take(&mut queues, &mut slots)));
             given.into_iter().flatten().collect::<Vec<_>>()
         };
@@ -347,8 +369,8 @@ mod tests {
                         let is_write = prng.chance(1, 2);
                         // A round that was begun accepts no more operations.
                         let round = if order == Rounds { taken_of + 1 } else { 0 };
-                        queues.set_rank(next, slots[next as usize].1.into());
-                        queues.push(0, !is_write, next, &mut slots);
+                        queues.set_rank(OperationId::new(next), slots[next as usize].1.into());
+                        push(&mut queues, !is_write, next, &mut slots);
                         list.push((round, is_write && !queues.is_mixed(), next));
                         next += 1;
                     } else if let Some(&least) =
@@ -371,10 +393,10 @@ mod tests {
         for (id, page) in [50, 10, 90, 50, 70, 20].into_iter().enumerate() {
             slots[id].1 = page;
         }
-        (0..4).for_each(|id| queues.push(0, id != 0, id, &mut slots));
+        (0..4).for_each(|id| push(&mut queues, id != 0, id, &mut slots));
         let mut taken: Vec<_> = (0..2).map(|_| take(&mut queues, &mut slots)).collect();
         // At page 50: what comes above joins the sweep, what comes below waits for the next one.
-        (4..6).for_each(|id| queues.push(0, true, id, &mut slots));
+        (4..6).for_each(|id| push(&mut queues, true, id, &mut slots));
         taken.extend((0..4).map(|_| take(&mut queues, &mut slots)));
         assert_eq!(taken, [1, 0, 3, 4, 2, 5].map(Some));
     }
@@ -383,20 +405,21 @@ mod tests {
     fn what_comes_before_refused_operations_of_a_sweep_is_offered() {
         let (mut queues, mut slots) = (Queues::new(1, QueueOrder::CLook), vec![Slot::default(); 2]);
         (slots[0].1, slots[1].1) = (50, 10);
-        queues.push(0, true, 0, &mut slots);
-        queues.refused(0, 0, 0, false);
-        assert_eq!(queues.next_offer(0, 0, &mut slots), (0, NONE));
-        queues.push(0, true, 1, &mut slots);
-        assert_eq!(queues.next_offer(0, 0, &mut slots), (NONE, 1));
+        push(&mut queues, true, 0, &mut slots);
+        let (first, second) = (OperationId::new(0), OperationId::new(1));
+        queues.refused(0, 0, first, false);
+        assert_eq!(queues.next_offer(0, 0, &mut slots), (first, OperationId::NONE));
+        push(&mut queues, true, 1, &mut slots);
+        assert_eq!(queues.next_offer(0, 0, &mut slots), (OperationId::NONE, second));
     }
 
     #[test]
     fn a_lost_member_gives_up_every_operation_once_whatever_round_it_is_in() {
         let (mut queues, mut slots) = (Queues::new(1, QueueOrder::Rounds), vec![Slot::default(); 6]);
-        (0..3).for_each(|id| queues.push(0, id == 1, id, &mut slots));
+        (0..3).for_each(|id| push(&mut queues, id == 1, id, &mut slots));
         assert_eq!(take(&mut queues, &mut slots), Some(1));
-        (3..6).for_each(|id| queues.push(0, id == 5, id, &mut slots));
+        (3..6).for_each(|id| push(&mut queues, id == 5, id, &mut slots));
         let all: Vec<_> = std::iter::from_fn(|| queues.take_any(0, &mut slots)).collect();
-        assert_eq!(all, [0, 2, 5, 3, 4]);
+        assert_eq!(all, [0, 2, 5, 3, 4].map(OperationId::new));
     }
 }

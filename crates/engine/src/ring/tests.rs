@@ -2,7 +2,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
-use stripewise_array::{Class, Memory, PageId};
+use stripewise_array::{Class, Memory, OperationId, PageId};
 
 use super::*;
 use crate::store::outcome_of;
@@ -44,13 +44,13 @@ fn all(
     operations: &[(OperationKind, u32, PageId)],
 ) -> Vec<io::Result<()>> {
     for (id, &(kind, page, buffer)) in (0..).zip(operations) {
-        ring.start(id, &operation(kind, page), buffer, memory);
+        ring.start(OperationId::new(id), &operation(kind, page), buffer, memory);
     }
     let mut results: Vec<Option<io::Result<()>>> = operations.iter().map(|_| None).collect();
     while ring.in_flight() > 0 {
         ring.submit(memory);
         while let Some(ended) = ring.take(memory) {
-            let before = results[ended.id as usize].replace(ended.result);
+            let before = results[ended.id.index()].replace(ended.result);
             assert!(before.is_none(), "operation {} ended twice", ended.id);
         }
         if ring.in_flight() > 0 {
@@ -107,7 +107,7 @@ fn a_retry_does_not_wait_for_the_caller() {
         .unwrap();
     for page in 0..16 {
         let buffer = memory.take();
-        ring.start(page, &operation(OperationKind::Read, page), buffer, &mut memory);
+        ring.start(OperationId::new(page), &operation(OperationKind::Read, page), buffer, &mut memory);
     }
     let mut ended = Vec::new();
     while ring.in_flight() > 0 {
@@ -261,7 +261,7 @@ fn of_a_run_over_the_end_of_a_file_that_was_cut_the_rest_fails_page_by_page() {
 fn a_member_that_was_closed_does_nothing_and_lets_its_file_go() {
     let Some((folder, mut ring, mut memory)) = ring(8, LONG) else { return };
     let buffer = memory.take();
-    ring.start(0, &operation(OperationKind::Write, 3), buffer, &mut memory);
+    ring.start(OperationId::new(0), &operation(OperationKind::Write, 3), buffer, &mut memory);
     ring.submit(&mut memory);
     ring.close(0);
     while ring.take(&mut memory).is_none() {
@@ -315,7 +315,7 @@ fn what_times_out_keeps_its_memory_until_it_returns() {
     ring.limit = Duration::ZERO;
     let reads: Vec<_> = (0..512).map(|page| (page * 8, memory.take())).collect();
     for (id, &(page, buffer)) in (0..).zip(&reads) {
-        ring.start(id, &operation(OperationKind::Read, page), buffer, &mut memory);
+        ring.start(OperationId::new(id), &operation(OperationKind::Read, page), buffer, &mut memory);
     }
     ring.make_runs(&mut memory);
     ring.kernel.enter(false).unwrap();
@@ -343,7 +343,7 @@ fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
     let Some((folder, mut ring, mut memory)) = ring(64, LONG) else { return };
     ring.limit = Duration::ZERO;
     let page = memory.take();
-    ring.start(0, &operation(OperationKind::Read, 3), page, &mut memory);
+    ring.start(OperationId::new(0), &operation(OperationKind::Read, 3), page, &mut memory);
     ring.make_runs(&mut memory);
     ring.kernel.enter(false).unwrap();
     ring.now = Instant::now();
@@ -368,7 +368,7 @@ fn a_member_that_is_suspended_ends_its_operations_at_once_and_comes_back_when_th
     let open = ring.open[0].as_mut().unwrap();
     open.crew(|| ring.kernel.hear_crews()).unwrap().hold();
     for (id, kind) in [(0, OperationKind::Write), (1, OperationKind::Flush)] {
-        ring.start(id, &operation(kind, 3), page, &mut memory);
+        ring.start(OperationId::new(id), &operation(kind, 3), page, &mut memory);
     }
     ring.make_runs(&mut memory);
     ring.kernel.enter(false).unwrap();
@@ -377,7 +377,7 @@ fn a_member_that_is_suspended_ends_its_operations_at_once_and_comes_back_when_th
         let error = ring.take(&mut memory).expect("it does not wait").result.unwrap_err();
         assert_eq!(outcome_of(&error), stripewise_array::Outcome::Timeout);
     }
-    ring.start(2, &operation(OperationKind::Read, 3), page, &mut memory);
+    ring.start(OperationId::new(2), &operation(OperationKind::Read, 3), page, &mut memory);
     ring.submit(&mut memory);
     assert!(ring.take(&mut memory).expect("there is no such member").result.is_err());
     let until = Instant::now() + LONG;
@@ -403,7 +403,8 @@ fn memory_that_several_runs_have_is_free_when_the_last_of_them_is_over() {
     let mut runs = Runs::default();
     let page = memory.take();
     let [one, other] = [0, 1].map(|id| {
-        let started = Started { id, operation: operation(OperationKind::Write, 3), page };
+        let started =
+            Started { id: OperationId::new(id), operation: operation(OperationKind::Write, 3), page };
         runs.take(id as usize, &[started], Instant::now(), PAGE as u32, &mut memory)
     });
     runs.get_mut(one).abandon(&mut memory);

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    AssemblyOptions, Class, Identity, Members, Operation, OperationKind, Outcome, RequestKind, Scheme, create,
+    AssemblyOptions, Class, Identity, Members, Operation, OperationId, OperationKind, Outcome, RequestKind,
+    Scheme, create,
 };
 use stripewise_base::prng::Prng;
 
@@ -245,25 +246,25 @@ fn a_read_that_overtook_a_write_is_recorded_by_the_version_that_it_found() {
     let [old, new] = [1, 2].map(|byte| vec![byte; PAGE as usize]);
     let operation = |kind| Operation { kind, member: 1, page: 40, ..Operation::default() };
     let (read, write) = (operation(OperationKind::Read), operation(OperationKind::Write));
-    scribe.start(1, &write, &old);
+    scribe.start(OperationId::new(1), &write, &old);
     scribe.over(&write);
-    scribe.start(2, &read, &[]);
-    scribe.start(3, &write, &new);
+    scribe.start(OperationId::new(2), &read, &[]);
+    scribe.start(OperationId::new(3), &write, &new);
     scribe.read(&read, &old);
     scribe.over(&read);
-    scribe.start(4, &read, &[]);
+    scribe.start(OperationId::new(4), &read, &[]);
     scribe.read(&read, &new);
     scribe.over(&read);
-    scribe.start(5, &read, &[]);
+    scribe.start(OperationId::new(5), &read, &[]);
     // The write completes first; the read returned the earlier content all the same.
     scribe.over(&write);
     scribe.read(&read, &old);
     scribe.over(&read);
-    scribe.start(6, &read, &[]);
+    scribe.start(OperationId::new(6), &read, &[]);
     scribe.read(&read, &new);
     scribe.over(&read);
     // Nothing is in flight any more: different content is damage now, and its bytes are recorded.
-    scribe.start(7, &read, &[]);
+    scribe.start(OperationId::new(7), &read, &[]);
     scribe.read(&read, &old);
     scribe.finish().unwrap();
     let (_, events) = events(&path);
@@ -362,7 +363,10 @@ fn a_replay_that_differs_is_reported_at_the_difference() {
     // An operation that was never started, and an answer that is missing.
     let mut changed = events.clone();
     let offered = events.iter().position(|event| *event == Event::Dispatched).unwrap();
-    changed.insert(offered, Event::Completed { now: 0, id: 77_777, outcome: Outcome::Done, took_ns: 1 });
+    changed.insert(
+        offered,
+        Event::Completed { now: 0, id: OperationId::new(77_777), outcome: Outcome::Done, took_ns: 1 },
+    );
     assert!(replay_of(&head, &changed).is_err());
     let mut changed = events.clone();
     changed.remove(started);
