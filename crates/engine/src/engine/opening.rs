@@ -229,7 +229,7 @@ fn plain<S: Store>(stores: Vec<S>, options: &Options) -> Plain<S> {
 fn finds_again(scheme: &Scheme) -> Result<(), SchemeError> {
     keeps_what_it_has(scheme)?;
     let facts = scheme.placement.facts();
-    if !facts.keeps_map {
+    if !facts.keeps_map && !facts.has_zones {
         return Ok(());
     }
     Err(SchemeError::Setting {

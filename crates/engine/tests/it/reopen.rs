@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use stripewise_array::{Class, SchemeError, SubmitError};
+use stripewise_array::placement::Persistence;
+use stripewise_array::{Class, Scheme, SchemeError, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Backend, Engine, EngineError, FileError, FileTrouble, MemberFile, Options};
 use tempfile::TempDir;
@@ -91,6 +92,21 @@ fn gathering_is_refused_where_data_must_be_found_again() {
     assert!(Engine::new(&gathers, stores, options()).is_err());
     let stores = MemberFile::open_all(&paths, 4096).unwrap();
     assert!(Engine::scratch(&gathers, stores, options()).is_ok(), "its data is not needed again");
+}
+
+#[test]
+fn an_array_whose_map_was_in_memory_is_not_opened_again() {
+    for (preset, policy) in [("esap", "elastic"), ("paper004-mc-rais", "mc-rais")] {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = paths(&folder, 4);
+        let mut maps = Scheme::preset(preset).unwrap();
+        maps.placement.buffer_persistence = Persistence::Volatile;
+        let mut engine = Engine::create(&maps, &paths, 1 << 22, options()).unwrap();
+        fill(&mut engine, 1);
+        drop(engine.close().unwrap());
+        let text = Engine::open(&maps, &paths, options()).unwrap_err().to_string();
+        assert!(text.contains(policy) && text.contains("without a map on the media"), "{text}");
+    }
 }
 
 #[test]
