@@ -5,7 +5,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::Step;
+use stripewise_core::plan::{Plan, Step};
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
@@ -30,24 +30,16 @@ impl InPlace {
         let slot = exec.plan(plan);
         let (row, place, wanted, lock) = (slot.row, slot.place, slot.wanted, slot.lock);
         // Cached columns that parity covers need not be read to decode the rest of the row.
-        let held = self.covered_in_cache(exec.plan(plan).row);
+        let held = self.covered_in_cache(row);
         let unreadable = self.lost_columns(plan, exec);
         let mut lost = unreadable & !held;
         if exec.has_bug(Bug::StaleMemberRead) {
             lost &= slot.lost;
         }
         // For columns with deferred parity, memory has the content that hosts want, as long as the row is locked.
-        let late = self.window.dirty(exec.plan(plan).row);
+        let late = self.window.dirty(row);
         if lost.count_ones() > exec.geometry().parity() && wanted & lost & !late != 0 {
-            let slot = exec.plan_mut(plan);
-            if slot.lost == 0 || slot.looked_again {
-                slot.missing = lost;
-                return Err(TooManyLost);
-            }
-            // Pages that went bad and were healed one after the other look as if they were lost together to a read without the
-            // row lock. Before the read gives up, it looks again, alone.
-            slot.looked_again = true;
-            slot.lost = 0;
+            look_again_alone(plan, lost, exec)?;
             if lock == RowLock::None {
                 return Ok(Built::Needs(RowLock::Exclusive));
             }
@@ -59,14 +51,7 @@ impl InPlace {
         }
         exec.plan_mut(plan).missing = lost;
         if wanted & lost == 0 {
-            // Recorded cached content replaces columns that members cannot read.
-            let rest = wanted & !(unreadable & held);
-            let class = self.class_of(plan, Class::HostRead, exec);
-            exec.push_operations(plan, rest, OperationKind::Read, |_| class, place);
-            exec.plan_mut(plan).steps.acknowledge_here();
-            if lost == 0 && rest == wanted {
-                exec.arm_hedge(plan, self);
-            }
+            self.push_direct_reads(plan, unreadable & held, exec);
             return Ok(Built::Ready);
         }
         // Content that a working member could not read is written back once it is decoded.
@@ -84,20 +69,7 @@ impl InPlace {
             exec.push_operations(plan, rest, OperationKind::Read, |_| Class::HostRead, place);
             exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
         } else {
-            let sources = exec.sources(lost);
-            // Decoding uses the versions that parity covers, which memory has where members do not keep them.
-            let rest = sources & !self.covered_in_memory(row);
-            let rest = rest & !(self.take_covered(plan, exec) | self.take_parity(plan, exec));
-            let rest = rest & !(self.blank.columns(row) & !wanted);
-            exec.plan_mut(plan).pinned = late;
-            let hosts = self.class_of(plan, Class::HostRead, exec);
-            let class = move |column: u32| if wanted >> column & 1 != 0 { hosts } else { Class::Decode };
-            exec.push_operations(plan, rest, OperationKind::Read, class, place);
-            exec.plan_mut(plan).pinned = 0;
-            let parity = sources & exec.geometry().parity_columns();
-            let folded = self.push_delta_reads(plan, parity, Class::Decode, exec);
-            let pages = exec.decoded_pages(lost) + folded;
-            exec.plan_mut(plan).steps.push(Step::Compute { pages });
+            self.push_decoding_reads(plan, lost, late, exec);
         }
         exec.plan_mut(plan).steps.acknowledge_here();
         if repair != 0 {
@@ -108,6 +80,54 @@ impl InPlace {
         }
         Ok(Built::Ready)
     }
+
+    /// Adds the step that reads what hosts want from where it is, and its mark. Recorded cached content replaces the columns
+    /// `cached`, which members cannot read.
+    #[inline]
+    fn push_direct_reads<M: Memory>(&mut self, plan: PlanId, cached: u64, exec: &mut Executor<M>) {
+        let Plan { place, wanted, missing, .. } = *exec.plan(plan);
+        let rest = wanted & !cached;
+        let class = self.class_of(plan, Class::HostRead, exec);
+        exec.push_operations(plan, rest, OperationKind::Read, |_| class, place);
+        exec.plan_mut(plan).steps.acknowledge_here();
+        if missing == 0 && rest == wanted {
+            exec.arm_hedge(plan, self);
+        }
+    }
+
+    /// Adds the steps that read the rest of the row and decode its `lost` columns. Memory has the content that hosts want of the
+    /// `late` columns.
+    fn push_decoding_reads<M: Memory>(&mut self, plan: PlanId, lost: u64, late: u64, exec: &mut Executor<M>) {
+        let Plan { row, place, wanted, .. } = *exec.plan(plan);
+        let sources = exec.sources(lost);
+        // Decoding uses the versions that parity covers, which memory has where members do not keep them.
+        let rest = sources & !self.covered_in_memory(row);
+        let rest = rest & !(self.take_covered(plan, exec) | self.take_parity(plan, exec));
+        let rest = rest & !(self.blank.columns(row) & !wanted);
+        exec.plan_mut(plan).pinned = late;
+        let hosts = self.class_of(plan, Class::HostRead, exec);
+        let class = move |column: u32| if wanted >> column & 1 != 0 { hosts } else { Class::Decode };
+        exec.push_operations(plan, rest, OperationKind::Read, class, place);
+        exec.plan_mut(plan).pinned = 0;
+        let parity = sources & exec.geometry().parity_columns();
+        let folded = self.push_delta_reads(plan, parity, Class::Decode, exec);
+        let pages = exec.decoded_pages(lost) + folded;
+        exec.plan_mut(plan).steps.push(Step::Compute { pages });
+    }
+}
+
+/// Lets the read `plan`, whose row has lost more than parity tolerates, look again, alone. A read that has done so fails.
+///
+/// Pages that went bad and were healed one after the other look as if they were lost together to a read without the row lock.
+fn look_again_alone<M: Memory>(plan: PlanId, lost: u64, exec: &mut Executor<M>) -> Result<(), TooManyLost> {
+    let slot = exec.plan_mut(plan);
+    if slot.lost == 0 || slot.looked_again {
+        slot.missing = lost;
+        return Err(TooManyLost);
+    }
+    slot.looked_again = true;
+    slot.lost = 0;
+    Ok(())
 }
 
 impl Job<InPlace> for Read {

@@ -28,8 +28,7 @@ impl InPlace {
             self.build_leaving(plan, exec);
             return Ok(());
         }
-        let has_blank = !self.blank.is_off();
-        if has_blank {
+        if !self.blank.is_off() {
             self.jobs[plan].blank = self.blank.columns(exec.plan(plan).row);
         }
         let absorbs = exec.plan(plan).ends_in_memory;
@@ -40,18 +39,7 @@ impl InPlace {
         // A page that could not be read can still be written, which heals it; a failed member accepts no writes.
         let failed = if lost == 0 { 0 } else { exec.columns_on_failed(plan) };
         exec.plan_mut(plan).missing = if absorbs { lost & !self.jobs[plan].kept } else { lost };
-        if self.may_defer(plan, lost, exec) {
-            if exec.plan(plan).lock == RowLock::SharedWrite {
-                self.build_sharing(plan, exec);
-            } else {
-                self.build_deferring(plan, exec);
-            }
-            return Ok(());
-        }
-        self.stop_deferring(plan, exec);
-        self.stop_logging(plan);
-        if self.may_log(plan, lost, exec) {
-            self.build_logging(plan, exec, driver);
+        if self.defers_parity(plan, lost, exec, driver) {
             return Ok(());
         }
         self.take_late(plan, exec);
@@ -65,34 +53,76 @@ impl InPlace {
             return Ok(());
         }
         let tolerable = if exec.has_bug(Bug::FailureInvented) { 0 } else { exec.geometry().parity() };
-        if lost.count_ones() > tolerable && self.jobs[plan].carried != 0 {
-            return self.build_abandoning(plan, lost, exec, driver);
-        }
         if lost.count_ones() > tolerable {
-            // Without parity each chunk is independent: the remaining chunks are written. So are those of a gathered row,
-            // which hosts know to be written: lost content must not read as zeros.
-            let stands_alone = exec.geometry().parity() == 0 || self.is_fresh(plan, exec);
-            if !stands_alone || exec.plan(plan).wanted & !lost == 0 {
-                let slot = exec.plan_mut(plan);
-                let has_written = slot.dirty != 0 || slot.purpose == Purpose::Parity;
-                if !has_written || slot.lost == 0 || slot.looked_again {
-                    return Err(TooManyLost);
-                }
-                // Data is on the members already: before the row is abandoned, everything is read once more.
-                slot.looked_again = true;
-                slot.lost = 0;
+            if self.jobs[plan].carried != 0 {
+                return self.build_abandoning(plan, lost, exec, driver);
+            }
+            if !self.writes_rest_alone(plan, lost, exec) {
+                look_again_before_abandoning(plan, exec)?;
                 return self.build_update(plan, exec, driver);
             }
             exec.fail_requests(plan, lost, self);
-            let slot = exec.plan_mut(plan);
-            slot.wanted &= !lost;
+            exec.plan_mut(plan).wanted &= !lost;
             self.jobs[plan].partial &= !lost;
         }
-        let Plan { row, place, wanted, dirty, .. } = *exec.plan(plan);
-        let PlanState { written, partial, .. } = self.jobs[plan];
-        let parity = exec.geometry().parity_columns();
+        let (routine, reads) = self.decide(plan, (lost, failed), exec, driver);
+        self.push_pre_reads(plan, reads, routine, (lost, failed), exec);
+        if absorbs {
+            // The results go into the write cache.
+            exec.plan_mut(plan).steps.acknowledge_here();
+        } else {
+            self.push_writes(plan, (lost, failed), exec);
+        }
+        Ok(())
+    }
+
+    /// Builds the steps of the update `plan` without new parity of its row, if parity may be deferred or logged. Returns whether
+    /// it did.
+    #[inline]
+    fn defers_parity<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: PlanId,
+        lost: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        if self.may_defer(plan, lost, exec) {
+            if exec.plan(plan).lock == RowLock::SharedWrite {
+                self.build_sharing(plan, exec);
+            } else {
+                self.build_deferring(plan, exec);
+            }
+            return true;
+        }
+        self.stop_deferring(plan, exec);
+        self.stop_logging(plan);
+        let logs = self.may_log(plan, lost, exec);
+        if logs {
+            self.build_logging(plan, exec, driver);
+        }
+        logs
+    }
+
+    /// Whether the update `plan` writes its remaining chunks although its row has lost more than parity tolerates.
+    fn writes_rest_alone<M: Memory>(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> bool {
+        // Without parity each chunk is independent: the remaining chunks are written. So are those of a gathered row,
+        // which hosts know to be written: lost content must not read as zeros.
+        let stands_alone = exec.geometry().parity() == 0 || self.is_fresh(plan, exec);
+        stands_alone && exec.plan(plan).wanted & !lost != 0
+    }
+
+    /// Decides how the update `plan` computes parity. Returns the routine, and the columns to pre-read.
+    #[inline]
+    fn decide<M: Memory, D: Driver<M>>(
+        &mut self,
+        plan: PlanId,
+        (lost, failed): (u64, u64),
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> (Routine, u64) {
+        let Plan { row, wanted, dirty, .. } = *exec.plan(plan);
         let left_out = self.left_out(plan, exec);
-        if has_blank {
+        if !self.blank.is_off() {
             self.jobs[plan].blank = self.blank.columns(row) & !(wanted | dirty);
         }
         let kept_parity = self.take_parity(plan, exec);
@@ -101,8 +131,23 @@ impl InPlace {
         if matches!(decision.routine, Routine::Rcw | Routine::ShortStripe) {
             self.jobs[plan].blank = left_out & !(wanted | dirty);
         }
-        let reads = reads & !kept_parity;
         self.decided(plan, decision, exec, driver);
+        (decision.routine, reads & !kept_parity)
+    }
+
+    /// Adds the steps that pre-read the columns `reads` and compute what the update `plan` writes.
+    // Its only caller is on the path of every write.
+    #[inline(always)]
+    fn push_pre_reads<M: Memory>(
+        &mut self,
+        plan: PlanId,
+        reads: u64,
+        routine: Routine,
+        (lost, failed): (u64, u64),
+        exec: &mut Executor<M>,
+    ) {
+        let Plan { place, wanted, dirty, ends_in_memory: absorbs, .. } = *exec.plan(plan);
+        let parity = exec.geometry().parity_columns();
         if reads != 0 {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
@@ -111,14 +156,14 @@ impl InPlace {
             self.forget_deltas(plan, exec);
         }
         let with_parity = parity & !failed != 0;
-        if with_parity || partial != 0 || absorbs {
+        if with_parity || self.jobs[plan].partial != 0 || absorbs {
             let live = (parity & !failed).count_ones();
             let updated = (wanted | dirty).count_ones();
             let read = (reads & !parity).count_ones();
             // Page operations: each page added to a parity after the first, the difference of old and new data, and each delta
             // added to the parity that it changes.
             let pages = u32::from(folded)
-                + match decision.routine {
+                + match routine {
                     Routine::Rmw => updated * (1 + live),
                     Routine::Reconstruct => {
                         u32::from(exec.decoded_pages(lost)) + live * (exec.geometry().data - 1)
@@ -127,26 +172,19 @@ impl InPlace {
                 };
             exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
         }
-        if absorbs {
-            // The results go into the write cache.
-            exec.plan_mut(plan).steps.acknowledge_here();
-            return Ok(());
-        }
+    }
+
+    /// Adds the steps that write data and parity of the update `plan`, and its mark.
+    // Its only caller is on the path of every write.
+    #[inline(always)]
+    fn push_writes<M: Memory>(&mut self, plan: PlanId, (lost, failed): (u64, u64), exec: &mut Executor<M>) {
+        let place = exec.plan(plan).place;
+        let written = self.jobs[plan].written;
+        let (data, parity) = (exec.geometry().data, exec.geometry().parity_columns());
         if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plan(plan).steps.now().is_some() {
             exec.plan_mut(plan).steps.acknowledge_here();
         }
-        let mut targets = (wanted & !written | parity) & !failed;
-        if lost & wanted != 0 && exec.has_bug(Bug::DegradedParitySkipped) {
-            targets &= !parity;
-        }
-        let data = exec.geometry().data;
-        let second = parity & parity.wrapping_sub(1);
-        if exec.has_bug(Bug::QLeftOld) || (lost != 0 && exec.has_bug(Bug::DegradedQSkipped)) {
-            targets &= !second;
-        }
-        if self.jobs[plan].keeps_parity {
-            targets &= !parity;
-        }
+        let mut targets = self.targets(plan, (lost, failed), exec);
         let hosts = self.class_of(plan, Class::HostWrite, exec);
         let class = move |column| if column < data { hosts } else { Class::Parity };
         let has_news = targets != 0 || self.jobs[plan].covers != 0;
@@ -162,6 +200,7 @@ impl InPlace {
             exec.plan_mut(plan).steps.acknowledge_here();
             targets &= parity;
             if exec.has_bug(Bug::FlushWithoutQ) {
+                let second = q_columns(parity);
                 exec.push_operations(plan, targets & !second, OperationKind::Write, class, place);
                 targets &= second;
             }
@@ -172,7 +211,25 @@ impl InPlace {
         if !is_early && !exec.has_bug(Bug::AcknowledgeBeforeWrite) {
             exec.plan_mut(plan).steps.acknowledge_here();
         }
-        Ok(())
+    }
+
+    /// The columns that the update `plan` writes.
+    #[inline]
+    fn targets<M: Memory>(&self, plan: PlanId, (lost, failed): (u64, u64), exec: &Executor<M>) -> u64 {
+        let wanted = exec.plan(plan).wanted;
+        let parity = exec.geometry().parity_columns();
+        let PlanState { written, keeps_parity, .. } = self.jobs[plan];
+        let mut targets = (wanted & !written | parity) & !failed;
+        if lost & wanted != 0 && exec.has_bug(Bug::DegradedParitySkipped) {
+            targets &= !parity;
+        }
+        if exec.has_bug(Bug::QLeftOld) || (lost != 0 && exec.has_bug(Bug::DegradedQSkipped)) {
+            targets &= !q_columns(parity);
+        }
+        if keeps_parity {
+            targets &= !parity;
+        }
+        targets
     }
 
     /// Chooses the routine, and the columns to pre-read.
@@ -284,6 +341,25 @@ impl InPlace {
         }
         lost
     }
+}
+
+/// Lets the update `plan` read everything once more before its row is abandoned: its data is on the members already. Any other
+/// update fails.
+fn look_again_before_abandoning<M: Memory>(plan: PlanId, exec: &mut Executor<M>) -> Result<(), TooManyLost> {
+    let slot = exec.plan_mut(plan);
+    let has_written = slot.dirty != 0 || slot.purpose == Purpose::Parity;
+    if !has_written || slot.lost == 0 || slot.looked_again {
+        return Err(TooManyLost);
+    }
+    slot.looked_again = true;
+    slot.lost = 0;
+    Ok(())
+}
+
+/// The columns of Q among the columns `parity`; none if parity is P alone.
+#[inline]
+fn q_columns(parity: u64) -> u64 {
+    parity & parity.wrapping_sub(1)
 }
 
 /// The routine that reads fewer pages, where RMW reads `deltas` besides the columns of its mask; RMW if they are equal.
