@@ -27,3 +27,14 @@ pub(super) fn check_next(what: &str, number: u64, most: u64) -> Result<(), Assem
          read-only and copy it to another"
     )))
 }
+
+/// Refuses to assemble an array that lost durable content, unless the caller forces it.
+pub(super) fn check_losses(losses: &[String], is_forced: bool) -> Result<(), AssembleError> {
+    if losses.is_empty() || is_forced {
+        return Ok(());
+    }
+    Err(AssembleError::Refused(format!(
+        "{}; offer more members, or open it by force and lose that",
+        losses.join("; ")
+    )))
+}

@@ -1,5 +1,7 @@
 //! Creates and assembles an array in place: `docs/design/format.md`, "In place".
 
+use std::collections::BTreeMap;
+
 use stripewise_code::Code;
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::in_place::InPlaceLayout;
@@ -17,7 +19,9 @@ use super::in_place_journal::JournalFindings;
 use super::in_place_table as tables;
 use super::site::{ROUND_PAGES, Site, smallest};
 use super::superblocks::{features_of, superblock_in_place, write_all};
-use super::{AssembleError, AssemblyOptions, Identity, RecoveryReport, check_next};
+use super::{
+    AssembleError, AssemblyOptions, Identity, RecoveryReport, check_losses, check_next, take_out_absent,
+};
 use crate::array::Array;
 use crate::array::Placed;
 use crate::in_place::journal::Checksums;
@@ -129,11 +133,7 @@ pub(super) fn open<M: Memory>(
     opened.positions = site.positions;
     opened.pages_read = site.pages_read;
     let mut array = Array::new(scheme, members, memory.take().expect("it is given once"))?;
-    for (member, position) in opened.positions.iter().enumerate() {
-        if position.is_none() {
-            array.exec_mut().take_out(member as u16);
-        }
-    }
+    take_out_absent(&mut array, &opened.positions);
     let span = superblock_pages(superblock.page_bytes);
     // Superblocks that are written go to the ends of members; those that are only read stay where they are.
     let last = |(member, position): (usize, &Option<u16>)| match *position {
@@ -141,32 +141,43 @@ pub(super) fn open<M: Memory>(
         position => position.map_or(superblock.pages, |at| media.size(at).0) - span,
     };
     let back = opened.positions.iter().enumerate().map(last).collect();
-    if let Placed::InPlace(array) = &mut array.0 {
-        let ArrayOf { exec, placement } = &mut **array;
-        placement.begin_members(superblock.clone(), back, exec);
-        if let Some(members) = placement.membership_mut() {
-            members.note_without_back(assembly.without_back);
-        }
-        if opening.read_only {
-            placement.has_on_members(assembly.superblock.clone());
-        }
-        if let Some(table) = table {
-            placement.begin_journal(superblock.array, superblock.epoch, table, superblock.journal, exec);
-        }
-        if let Some(marks) = marks {
-            placement.begin_intent(
-                superblock.array,
-                superblock.epoch,
-                |intent| {
-                    for (group, newest) in (0..).zip(&marks.groups) {
-                        intent.load(group, newest.version, newest.words.as_deref());
-                    }
-                },
-                exec,
-            );
-        }
-    }
+    begin(&mut array, assembly, (superblock, back), (table, marks), opening);
     Ok((array, opened))
+}
+
+/// Gives the placement of `array` its metadata: the superblock with the pages of its back copies, the table of checksums, the
+/// marks of the intent bitmap.
+fn begin<M: Memory>(
+    array: &mut Array<M>,
+    assembly: &Assembly,
+    (superblock, back): (Superblock, Vec<u32>),
+    (table, marks): (Option<Checksums>, Option<intents::IntentFindings>),
+    opening: AssemblyOptions,
+) {
+    let Placed::InPlace(array) = &mut array.0 else { return };
+    let ArrayOf { exec, placement } = &mut **array;
+    placement.begin_members(superblock.clone(), back, exec);
+    if let Some(members) = placement.membership_mut() {
+        members.note_without_back(assembly.without_back);
+    }
+    if opening.read_only {
+        placement.has_on_members(assembly.superblock.clone());
+    }
+    if let Some(table) = table {
+        placement.begin_journal(superblock.array, superblock.epoch, table, superblock.journal, exec);
+    }
+    if let Some(marks) = marks {
+        placement.begin_intent(
+            superblock.array,
+            superblock.epoch,
+            |intent| {
+                for (group, newest) in (0..).zip(&marks.groups) {
+                    intent.load(group, newest.version, newest.words.as_deref());
+                }
+            },
+            exec,
+        );
+    }
 }
 
 /// Checks that the scheme places all areas where they are.
@@ -225,21 +236,12 @@ fn redo(
     let damaged = found.damaged(site);
     opened.damaged.extend(damaged);
     let tables::TableFindings { mut table, behind, lost } = tables::read(site, opened);
-    if !opened.losses.is_empty() && !opening.force {
-        return Err(AssembleError::Refused(format!(
-            "{}; offer more members, or open it by force and lose that",
-            opened.losses.join("; ")
-        )));
-    }
+    check_losses(&opened.losses, opening.force)?;
     opened.dropped = found.dropped;
     opened.replayed = found.records.len() as u64;
-    let undone = || {
-        let reason = "the journal has updates that are not done in place; open it for writing first";
-        Err(AssembleError::Refused(reason.into()))
-    };
     if opening.read_only {
         if !deferred::rows(&found, site.geometry).is_empty() {
-            return undone();
+            return Err(undone());
         }
     } else {
         check_next("record of the journal", found.newest_number(), NUMBERS_BEGIN_MAX)?;
@@ -259,25 +261,57 @@ fn redo(
         }
     }
     let changes = found.changes(site.geometry);
-    let last: Vec<(At, Vec<u8>)> = changes
-        .pages
-        .into_iter()
-        .filter_map(|((member, page), bytes)| Some((site.at(member, site.layout.data.first + page)?, bytes)))
-        .collect();
-    let (at, pages): (Vec<At>, Vec<Vec<u8>>) = last.into_iter().unzip();
-    if opening.read_only {
-        for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
-            if site.read(at).iter().zip(pages).any(|(found, expected)| found.as_ref() != Some(expected)) {
-                return undone();
-            }
-        }
-    } else {
-        site.write(&at, &pages)?;
-    }
+    put_pages(site, changes.pages, opening)?;
     tables::remake(site, &mut table, &lost, code);
     for ((group, page, position), checksum) in changes.checksums {
         table.set(group, page, position, checksum);
     }
+    forget_left_behind(site, superblock, &found, &mut table);
+    if !opening.read_only {
+        deferred::remake(site, &mut table, code)?;
+        let changed = table.changed().to_vec();
+        tables::write(site, &mut table, &changed)?;
+        found.clear_unread(site)?;
+    }
+    Ok(table)
+}
+
+/// The refusal of a read-only assembly that would need to write.
+fn undone() -> AssembleError {
+    let reason = "the journal has updates that are not done in place; open it for writing first";
+    AssembleError::Refused(reason.into())
+}
+
+/// Writes the last content of `pages`, which are numbered by member and page of the data. A read-only assembly checks that the
+/// members have it.
+fn put_pages(
+    site: &mut Site<'_>,
+    pages: BTreeMap<(u32, u32), Vec<u8>>,
+    opening: AssemblyOptions,
+) -> Result<(), AssembleError> {
+    let last: Vec<(At, Vec<u8>)> = pages
+        .into_iter()
+        .filter_map(|((member, page), bytes)| Some((site.at(member, site.layout.data.first + page)?, bytes)))
+        .collect();
+    let (at, pages): (Vec<At>, Vec<Vec<u8>>) = last.into_iter().unzip();
+    if !opening.read_only {
+        return site.write(&at, &pages);
+    }
+    for (at, pages) in at.chunks(ROUND_PAGES).zip(pages.chunks(ROUND_PAGES)) {
+        if site.read(at).iter().zip(pages).any(|(found, expected)| found.as_ref() != Some(expected)) {
+            return Err(undone());
+        }
+    }
+    Ok(())
+}
+
+/// Forgets the checksums of parity that the records left behind on members that lack it.
+fn forget_left_behind(
+    site: &Site<'_>,
+    superblock: &Superblock,
+    found: &JournalFindings,
+    table: &mut Checksums,
+) {
     for (group, page, member) in found.parity_left_behind(site.geometry) {
         let MemberRecord { state, cursor, .. } = superblock.members[usize::from(member)];
         let lacks = match state {
@@ -289,11 +323,4 @@ fn redo(
             table.set(group, page, site.geometry.position_of(member.into()).1, Checksums::UNKNOWN);
         }
     }
-    if !opening.read_only {
-        deferred::remake(site, &mut table, code)?;
-        let changed = table.changed().to_vec();
-        tables::write(site, &mut table, &changed)?;
-        found.clear_unread(site)?;
-    }
-    Ok(table)
 }

@@ -5,7 +5,9 @@ use super::install::Install;
 use super::site::{ROUND_PAGES, smallest};
 use super::superblocks::{superblock_of_log, write, write_all, write_and_flush};
 use super::walk::{Checkpoint, FoundBatch, Walk, WalkFindings};
-use super::{AssembleError, AssemblyOptions, Identity, RecoveryReport, check_next};
+use super::{
+    AssembleError, AssemblyOptions, Identity, RecoveryReport, check_losses, check_next, take_out_absent,
+};
 use crate::array::Array;
 use crate::array::Placed;
 use stripewise_core::bugs::Bug;
@@ -156,8 +158,7 @@ pub(super) fn open<M: Memory>(
     opening: AssemblyOptions,
 ) -> Result<(Array<M>, RecoveryReport), AssembleError> {
     let geometry = scheme.resolve(&members, M::CARRIES_DATA)?;
-    let superblock = &assembly.superblock;
-    let positions = &assembly.positions;
+    let (superblock, positions) = (&assembly.superblock, &assembly.positions);
     let mut found =
         WalkFindings { media, superblock, positions, last_sources: &[], geometry: &geometry, pages_read: 0 };
     let has_last_sources = assembly.last_sources.iter().any(Option::is_some);
@@ -169,9 +170,70 @@ pub(super) fn open<M: Memory>(
             "no checkpoint of the array can be read; offer more of its members".into(),
         ));
     };
-    let commit = found.commit();
+    let metadata = (checkpoint, found.commit());
     let mut array = Array::new(scheme, members, memory.take().expect("given back when it was not opened"))?;
-    let mut install = Install::new(array.as_log_mut().expect("the scheme has a log"), &checkpoint);
+    match restore(&mut array, found, metadata, assembly, opening) {
+        Ok(opened) => Ok((array, opened)),
+        Err(error) => {
+            *memory = Some(array.into_memory());
+            Err(error)
+        }
+    }
+}
+
+/// Fills the log of `array` from its members, and begins a new epoch.
+fn restore<M: Memory>(
+    array: &mut Array<M>,
+    mut found: WalkFindings<'_>,
+    metadata: (Checkpoint, Option<Commit>),
+    assembly: &Assembly,
+    opening: AssemblyOptions,
+) -> Result<RecoveryReport, AssembleError> {
+    let log = array.as_log_mut().expect("the scheme has a log");
+    let replayed = replay(log, &mut found, metadata, opening)?;
+    take_out_absent(array, &assembly.positions);
+    let superblock = superblock_of_epoch(assembly, &replayed, opening);
+    let opened = RecoveryReport {
+        epoch: superblock.epoch,
+        positions: assembly.positions.clone(),
+        replayed: replayed.batches,
+        dropped: replayed.dropped,
+        losses: replayed.losses.clone(),
+        pages_read: found.pages_read,
+        ..RecoveryReport::default()
+    };
+    let log = array.as_log_mut().expect("the scheme has a log");
+    begin_epoch(log, (found.media, found.geometry), assembly, &superblock, replayed, opening)?;
+    continue_rebuilds(array, &superblock);
+    Ok(opened)
+}
+
+/// What was replayed into a log.
+struct Replayed {
+    /// The newest checkpoint.
+    checkpoint: Checkpoint,
+    /// The newest commit record.
+    commit: Option<Commit>,
+    /// The last batch that a flush covered.
+    promised: u64,
+    /// The last batch that counts.
+    ended: u64,
+    /// Number of batches after the checkpoint that count.
+    batches: u64,
+    /// Number of later batches, which do not count.
+    dropped: u64,
+    /// Durable content that cannot be found.
+    losses: Vec<String>,
+}
+
+/// Puts all batches that count into `log`, which is empty.
+fn replay(
+    log: &mut Log,
+    found: &mut WalkFindings<'_>,
+    (checkpoint, commit): (Checkpoint, Option<Commit>),
+    opening: AssemblyOptions,
+) -> Result<Replayed, AssembleError> {
+    let mut install = Install::new(log, &checkpoint);
     let mut walk = found.walk(&checkpoint, &mut |batch| {
         install.enter(&batch.header, batch.entries(), batch.tombstones());
     });
@@ -179,25 +241,14 @@ pub(super) fn open<M: Memory>(
     let ignores = opening.has_bug(Bug::GapIgnored);
     let mut losses = if ignores { Vec::new() } else { losses(&walk, &checkpoint, promised) };
     losses.extend(newer_checkpoint(&checkpoint.header, commit.as_ref()));
-    if !losses.is_empty() && !opening.force {
-        return Err(AssembleError::Refused(format!(
-            "{}; offer more members, or open it by force and lose that",
-            losses.join("; ")
-        )));
-    }
+    check_losses(&losses, opening.force)?;
     let rewrites = !opening.read_only && !opening.has_bug(Bug::EndNotRewritten);
-    let ended = match end_of_log(&mut found, &walk, &checkpoint, promised, rewrites) {
-        Ok(ended) => ended,
-        Err(error) => {
-            *memory = Some(array.into_memory());
-            return Err(error);
-        }
-    };
+    let ended = end_of_log(found, &walk, &checkpoint, promised, rewrites)?;
     let dropped = walk.later.split_off(&(ended + 1)).len() as u64;
     if !opening.read_only {
         check_numbers(&walk, &checkpoint, commit, ended)?;
     }
-    let replayed = walk.later.len() as u64;
+    let batches = walk.later.len() as u64;
     for batch in walk.later.into_values() {
         install.enter(&batch.header, batch.entries.into_iter(), batch.tombstones.into_iter());
     }
@@ -206,20 +257,17 @@ pub(super) fn open<M: Memory>(
         true => format!("chunk {first} is lost with the summary that listed it"),
         false => format!("chunks {first} to {last} are lost with the summaries that listed them"),
     }));
-    let pages_read = found.pages_read;
-    let media: &mut dyn Media = found.media;
-
-    for (member, position) in positions.iter().enumerate() {
-        if position.is_none() {
-            array.exec_mut().take_out(member as u16);
-        }
-    }
-    let log = array.as_log_mut().expect("the scheme has a log");
     if opening.has_bug(Bug::LossForgotten) {
         lost.iter().flat_map(|&(first, last)| first..=last).for_each(|chunk| log.set_unmapped(chunk));
     }
+    Ok(Replayed { checkpoint, commit, promised, ended, batches, dropped, losses })
+}
+
+/// The superblock of the epoch that begins.
+fn superblock_of_epoch(assembly: &Assembly, replayed: &Replayed, opening: AssemblyOptions) -> Superblock {
+    let &Replayed { promised, ended, .. } = replayed;
+    let mut superblock = assembly.superblock.clone();
     // The last epoch ends here: content that it left behind must not be mistaken for content of the new epoch.
-    let mut superblock = superblock.clone();
     let last_epoch = assembly.epoch.max(superblock.epoch);
     end_epoch(&mut superblock.ended, EndedEpoch { epoch: last_epoch, last: ended });
     superblock.epoch = last_epoch + 1;
@@ -230,11 +278,27 @@ pub(super) fn open<M: Memory>(
         // do not have it.
         superblock.horizon = promised.min(ended);
     }
+    let positions = &assembly.positions;
     let absent = (0..positions.len()).filter(|&number| positions[number].is_none());
     absent.for_each(|number| superblock.fail_member(number, promised, FailReason::Gone));
     assembly.begin_serving(&mut superblock, opening.serving);
     // Numbers after the end are reused for batches that no member has yet.
     superblock.members.iter_mut().for_each(|record| record.failed_batch = record.failed_batch.min(ended));
+    superblock
+}
+
+/// Lets `log` continue after the last batch that counts, and writes the metadata of the new epoch unless the array is assembled
+/// read-only.
+fn begin_epoch(
+    log: &mut Log,
+    (media, geometry): (&mut dyn Media, &Geometry),
+    assembly: &Assembly,
+    superblock: &Superblock,
+    replayed: Replayed,
+    opening: AssemblyOptions,
+) -> Result<(), AssembleError> {
+    let Replayed { checkpoint, ended, .. } = replayed;
+    let positions = &assembly.positions;
     let durable = log.durable_mut();
     durable.members.superblock = superblock.clone();
     durable.members.note_without_back(assembly.without_back);
@@ -245,12 +309,12 @@ pub(super) fn open<M: Memory>(
     let commit = Commit {
         array: superblock.array,
         epoch: superblock.epoch,
-        number: commit.map_or(0, |commit| commit.number) + 1,
+        number: replayed.commit.map_or(0, |commit| commit.number) + 1,
         horizon: ended,
         checkpoint: checkpoint.header.number + 1,
     };
     (durable.commits, durable.checkpoint) = (commit.number, commit.checkpoint);
-    let its_keepers = keepers_of(&geometry, positions, commit.checkpoint);
+    let its_keepers = keepers_of(geometry, positions, commit.checkpoint);
     durable.checkpoint_on = its_keepers.fold(0, |mask, member| mask | 1 << member);
     // The version on the members if nothing is written.
     durable.members.on_members = Some(assembly.superblock.clone());
@@ -262,33 +326,48 @@ pub(super) fn open<M: Memory>(
                 if opening.read_only { assembly.backs[member] } else { media.size(position).0 - span };
         }
     }
-    if !opening.read_only {
-        let body = body_of(log);
-        let write_seq = write_seq(superblock.epoch, 0);
-        let header = header_of(&superblock, commit.checkpoint, (commit.horizon, write_seq), &body);
-        let is_told = !opening.has_bug(Bug::EpochNotDurable);
-        let to = (&geometry, &**positions);
-        // The next checkpoint overwrites the one before this one. Until the next one is whole, this one must be
-        // sufficient.
-        let is_scarce = checkpoint.copies < keepers(&geometry, positions, checkpoint.header.number).len();
-        let kept = match is_scarce {
-            true => write_checkpoint(media, &superblock, to, &checkpoint.header, checkpoint.body),
-            false => Ok(()),
-        };
-        let written = kept
-            .and_then(|()| if is_told { write_all(media, &superblock, positions) } else { Ok(()) })
-            .and_then(|()| write_checkpoint(media, &superblock, to, &header, body))
-            .and_then(|()| write_commit(media, &superblock, to, &commit));
-        if let Err(error) = written {
-            *memory = Some(array.into_memory());
-            return Err(error);
-        }
-        let keepers = keepers_of(&geometry, positions, commit.number);
-        let durable = array.as_log_mut().expect("the scheme has a log").durable_mut();
-        durable.members.on_members = Some(superblock.clone());
-        durable.newest = Some(header);
-        durable.commit_on = Some((commit, keepers.fold(0, |mask, member| mask | 1 << member)));
+    if opening.read_only {
+        return Ok(());
     }
+    let body = body_of(log);
+    let write_seq = write_seq(superblock.epoch, 0);
+    let header = header_of(superblock, commit.checkpoint, (commit.horizon, write_seq), &body);
+    let is_told = !opening.has_bug(Bug::EpochNotDurable);
+    write_epoch(media, superblock, (geometry, positions), checkpoint, (&header, body), &commit, is_told)?;
+    let keepers = keepers_of(geometry, positions, commit.number);
+    let durable = log.durable_mut();
+    durable.members.on_members = Some(superblock.clone());
+    durable.newest = Some(header);
+    durable.commit_on = Some((commit, keepers.fold(0, |mask, member| mask | 1 << member)));
+    Ok(())
+}
+
+/// Writes the metadata with which an epoch begins: superblocks if `is_told`, a checkpoint with its body, a commit record. `last`
+/// is the checkpoint before it.
+fn write_epoch(
+    media: &mut dyn Media,
+    superblock: &Superblock,
+    (geometry, positions): (&Geometry, &[Option<u16>]),
+    last: Checkpoint,
+    (header, body): (&CheckpointHeader, Vec<u8>),
+    commit: &Commit,
+    is_told: bool,
+) -> Result<(), AssembleError> {
+    let to = (geometry, positions);
+    // The next checkpoint overwrites the one before this one. Until the next one is whole, this one must be sufficient.
+    let is_scarce = last.copies < keepers(geometry, positions, last.header.number).len();
+    if is_scarce {
+        write_checkpoint(media, superblock, to, &last.header, last.body)?;
+    }
+    if is_told {
+        write_all(media, superblock, positions)?;
+    }
+    write_checkpoint(media, superblock, to, header, body)?;
+    write_commit(media, superblock, to, commit)
+}
+
+/// Continues the rebuilds that `superblock` records.
+fn continue_rebuilds<M: Memory>(array: &mut Array<M>, superblock: &Superblock) {
     if let Placed::Log(array) = &mut array.0 {
         let ArrayOf { exec, placement: log } = &mut **array;
         log.review_groups(exec);
@@ -298,16 +377,6 @@ pub(super) fn open<M: Memory>(
             }
         }
     }
-    let opened = RecoveryReport {
-        epoch: superblock.epoch,
-        positions: positions.clone(),
-        replayed,
-        dropped,
-        losses,
-        pages_read,
-        ..RecoveryReport::default()
-    };
-    Ok((array, opened))
 }
 
 /// Refuses to continue with a log in which some number would eventually have no successor.

@@ -36,7 +36,7 @@ use stripewise_core::scheme::{Members, Metadata, Scheme};
 
 use crate::array::Array;
 
-use error::check_next;
+use error::{check_losses, check_next};
 use watched::Watched;
 
 pub use check::{Checked, Trouble};
@@ -210,6 +210,15 @@ impl<M: Memory> Array<M> {
             }
             (array, opened)
         })
+    }
+}
+
+/// Takes the members that `positions` lack out of `array`.
+fn take_out_absent<M: Memory>(array: &mut Array<M>, positions: &[Option<u16>]) {
+    for (member, position) in positions.iter().enumerate() {
+        if position.is_none() {
+            array.exec_mut().take_out(member as u16);
+        }
     }
 }
 
