@@ -158,11 +158,7 @@ impl Log {
         }
         let Walk { segment, next, under_way } = durable.rebuilding;
         if segment == log.segments.count() {
-            let durable = self.durable_mut();
-            let walking = std::mem::take(&mut durable.walking);
-            let done = durable.members.rebuilds.iter_mut().filter(|its| walking >> its.member & 1 != 0);
-            done.for_each(|its| its.part.stage = Stage::Written);
-            self.segments.try_again();
+            self.end_walk();
             return true;
         }
         let slots = log.segment_slots() as u32;
@@ -170,35 +166,71 @@ impl Log {
             if under_way > 0 {
                 return false;
             }
-            let durable = self.durable_mut();
-            // A collected segment stays stale. Until a checkpoint frees it, it may have to be read again.
-            let is_collected = durable.collected.contains(&segment);
-            let walking = durable.walking;
-            let done = durable.members.rebuilds.iter_mut().filter(|its| walking >> its.member & 1 != 0);
-            done.for_each(|its| its.part.stale[segment as usize] &= is_collected);
-            durable.rebuilding = Walk { segment: segment + 1, next: 0, under_way: 0 };
+            self.end_segment(segment);
             return true;
         }
-        let turn = durable.turn;
         let slot = u64::from(segment) * u64::from(slots) + u64::from(next);
         if log.directory.role(slot) == Role::Copy {
-            let is_its = log.is_lacking(slot);
-            // While the summary is in flight, no other copy of it is readable yet.
-            if is_its && (log.durable().is_writing(slot) || !self.may_walk(under_way, exec)) {
-                return false;
-            }
-            self.durable_mut().rebuilding.next += 1;
-            if is_its {
-                exec.spend(2);
-                self.durable_mut().rebuilding.under_way += 1;
-                self.recopy(slot, turn, exec, driver);
-            }
-            return true;
+            return self.pass_copy(slot, exec, driver);
         }
         if !log.directory.is_in_stripe(slot) {
             self.durable_mut().rebuilding.next += 1;
             return true;
         }
+        self.pass_stripe(slot, exec, driver)
+    }
+
+    /// The walk over segments has written all that members lacked.
+    fn end_walk(&mut self) {
+        let durable = self.durable_mut();
+        let walking = std::mem::take(&mut durable.walking);
+        let done = durable.members.rebuilds.iter_mut().filter(|its| walking >> its.member & 1 != 0);
+        done.for_each(|its| its.part.stage = Stage::Written);
+        self.segments.try_again();
+    }
+
+    /// The walk is over with `segment`, and continues with the next one.
+    fn end_segment(&mut self, segment: u32) {
+        let durable = self.durable_mut();
+        // A collected segment stays stale. Until a checkpoint frees it, it may have to be read again.
+        let is_collected = durable.collected.contains(&segment);
+        let walking = durable.walking;
+        let done = durable.members.rebuilds.iter_mut().filter(|its| walking >> its.member & 1 != 0);
+        done.for_each(|its| its.part.stale[segment as usize] &= is_collected);
+        durable.rebuilding = Walk { segment: segment + 1, next: 0, under_way: 0 };
+    }
+
+    /// Lets the walk pass the copy of a summary in `slot`, which it rewrites if a member lacks it. Returns false if it must wait.
+    fn pass_copy<M: Memory, D: Driver<M>>(
+        &mut self,
+        slot: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let (durable, is_its) = (self.durable(), self.is_lacking(slot));
+        let (turn, under_way) = (durable.turn, durable.rebuilding.under_way);
+        // While the summary is in flight, no other copy of it is readable yet.
+        if is_its && (durable.is_writing(slot) || !self.may_walk(under_way, exec)) {
+            return false;
+        }
+        self.durable_mut().rebuilding.next += 1;
+        if is_its {
+            exec.spend(2);
+            self.durable_mut().rebuilding.under_way += 1;
+            self.recopy(slot, turn, exec, driver);
+        }
+        true
+    }
+
+    /// Lets the walk pass the stripe of `slot`, which it rebuilds if a member lacks chunks of it. Returns false if it must wait.
+    fn pass_stripe<M: Memory, D: Driver<M>>(
+        &mut self,
+        slot: u64,
+        exec: &mut Executor<M>,
+        driver: &mut D,
+    ) -> bool {
+        let (log, durable) = (&*self, self.durable());
+        let (turn, under_way) = (durable.turn, durable.rebuilding.under_way);
         let stripe = log.directory.stripe(slot);
         let is_its = |slot: u64| log.directory.is_in_stripe(slot) && log.is_lacking(slot);
         let is_any = (stripe.0..stripe.1).any(is_its);
@@ -207,7 +239,7 @@ impl Log {
         }
         if is_any && !log.is_told(Walker::Rebuild, slot) {
             // Content in flight is not readable yet.
-            let is_writing = log.durable().is_writing(slot);
+            let is_writing = durable.is_writing(slot);
             return !is_writing && self.ask_contents(Walker::Rebuild, slot, exec, driver);
         }
         let walk = &mut self.durable_mut().rebuilding;
