@@ -11,7 +11,63 @@ use crate::update::{Cost, Decision, Reason, Routine};
 /// Describes a plan: its row, why its routine was chosen, and every step with its operations.
 pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
     let mut text = String::new();
-    let purpose = match plan.purpose {
+    describe_row(plan, geometry, &mut text);
+    if plan.lost != 0 {
+        let _ = writeln!(text, "  lost: {}", names(plan.lost, geometry));
+    }
+    if plan.around != 0 {
+        let (around, direct) = plan.around_ns;
+        let _ = writeln!(
+            text,
+            "  avoids {}, which would take {direct} ns; the others take {around} ns",
+            names(plan.around, geometry)
+        );
+    }
+    if plan.hedged != 0 {
+        let reads: Vec<String> =
+            plan.beside().map(|operation| in_words("read", &operation, geometry)).collect();
+        let _ =
+            writeln!(text, "  {} take long: beside them {}", names(plan.hedged, geometry), reads.join(", "));
+    }
+    let tolerable = geometry.tolerance();
+    if plan.steps().is_empty() && plan.lost.count_ones() > tolerable {
+        let _ = writeln!(text, "  fails, because the row tolerates the loss of {tolerable} at most");
+        return text;
+    }
+    if matches!(plan.purpose, Purpose::Write | Purpose::Parity | Purpose::Resync) {
+        describe_routine(&plan.decision, &mut text);
+    }
+    for (index, &step) in plan.steps().iter().enumerate() {
+        let _ = write!(text, "  step {}: ", index + 1);
+        describe_step(plan, step, geometry, &mut text);
+        text.push('\n');
+        // Content of the cache was acknowledged long before it leaves the cache.
+        if usize::from(plan.ack_after) == index && !plan.destages {
+            text.push_str("  -- the host is acknowledged --\n");
+        }
+    }
+    text
+}
+
+/// The first line of a plan: its row and what it does.
+fn describe_row(plan: &PlanView<'_>, geometry: &Geometry, text: &mut String) {
+    let (purpose, lock) = (purpose_in_words(plan), lock_in_words(plan.lock));
+    let is_commit = plan.purpose == Purpose::Parity && plan.dirty == 0;
+    let written = if plan.purpose == Purpose::Parity { plan.dirty } else { plan.wanted };
+    if plan.purpose == Purpose::Flush {
+        let _ = writeln!(text, "flush of every member");
+    } else if is_commit {
+        let _ = writeln!(text, "row {}, {lock}: commit its deltas", plan.row);
+    } else if plan.is_stripe {
+        let _ = writeln!(text, "stripe from slot {} on: {purpose} {}", plan.row, names(written, geometry));
+    } else {
+        let _ = writeln!(text, "row {}, {lock}: {purpose} {}", plan.row, names(written, geometry));
+    }
+}
+
+/// What a plan does with its columns.
+fn purpose_in_words(plan: &PlanView<'_>) -> &'static str {
+    match plan.purpose {
         Purpose::Read => "read",
         Purpose::Write if plan.destages => "destage",
         Purpose::Write if plan.absorbs => "cache, with parity,",
@@ -36,114 +92,77 @@ pub fn explain(plan: &PlanView<'_>, geometry: &Geometry) -> String {
         Purpose::JournalReclaim => "free records of the journal",
         Purpose::WriteSuperblocks => "write superblocks",
         Purpose::Inspect => "scrub metadata",
-    };
-    let lock = match plan.lock {
+    }
+}
+
+/// How a plan locks its row.
+fn lock_in_words(lock: RowLock) -> &'static str {
+    match lock {
         RowLock::None => "not held",
         RowLock::Shared => "locked shared",
         RowLock::Exclusive => "locked exclusively",
         RowLock::SharedWrite => "shared by writes",
         RowLock::SharedParity => "locked beside writes",
-    };
-    let names = |mask: u64| -> String {
-        let names: Vec<String> = crate::bits::columns(mask).map(|column| name(column, geometry)).collect();
-        names.join(" ")
-    };
-    let is_commit = plan.purpose == Purpose::Parity && plan.dirty == 0;
-    let written = if plan.purpose == Purpose::Parity { plan.dirty } else { plan.wanted };
-    if plan.purpose == Purpose::Flush {
-        let _ = writeln!(text, "flush of every member");
-    } else if is_commit {
-        let _ = writeln!(text, "row {}, {lock}: commit its deltas", plan.row);
-    } else if plan.is_stripe {
-        let _ = writeln!(text, "stripe from slot {} on: {purpose} {}", plan.row, names(written));
-    } else {
-        let _ = writeln!(text, "row {}, {lock}: {purpose} {}", plan.row, names(written));
     }
-    if plan.lost != 0 {
-        let _ = writeln!(text, "  lost: {}", names(plan.lost));
+}
+
+/// The routine of an update, and why it was chosen.
+fn describe_routine(decision: &Decision, text: &mut String) {
+    let _ = write!(text, "  routine: {}, because {}", decision.routine.name(), decision.reason.sentence());
+    if decision.rmw_reads + decision.rcw_reads > 0 {
+        let _ = write!(text, " (RMW {}, RCW {})", decision.rmw_reads, decision.rcw_reads);
     }
-    if plan.around != 0 {
-        let (around, direct) = plan.around_ns;
-        let _ = writeln!(
-            text,
-            "  avoids {}, which would take {direct} ns; the others take {around} ns",
-            names(plan.around)
-        );
-    }
-    if plan.hedged != 0 {
-        let reads: Vec<String> =
-            plan.beside().map(|operation| in_words("read", &operation, geometry)).collect();
-        let _ = writeln!(text, "  {} take long: beside them {}", names(plan.hedged), reads.join(", "));
-    }
-    let tolerable = geometry.tolerance();
-    if plan.steps().is_empty() && plan.lost.count_ones() > tolerable {
-        let _ = writeln!(text, "  fails, because the row tolerates the loss of {tolerable} at most");
-        return text;
-    }
-    if matches!(plan.purpose, Purpose::Write | Purpose::Parity | Purpose::Resync) {
-        let decision = &plan.decision;
-        let _ =
-            write!(text, "  routine: {}, because {}", decision.routine.name(), decision.reason.sentence());
-        if decision.rmw_reads + decision.rcw_reads > 0 {
-            let _ = write!(text, " (RMW {}, RCW {})", decision.rmw_reads, decision.rcw_reads);
+    text.push('\n');
+    costs(decision, text);
+}
+
+/// A step, without a line break.
+fn describe_step(plan: &PlanView<'_>, step: Step, geometry: &Geometry, text: &mut String) {
+    match step {
+        Step::Compute { pages: 0 } if plan.purpose == Purpose::Append => {
+            text.push_str("copy the chunk for parity")
         }
-        text.push('\n');
-        costs(decision, &mut text);
-    }
-    for (index, &step) in plan.steps().iter().enumerate() {
-        let _ = write!(text, "  step {}: ", index + 1);
-        match step {
-            Step::Compute { pages: 0 } if plan.purpose == Purpose::Append => {
-                text.push_str("copy the chunk for parity")
-            }
-            Step::Compute { pages: 0 } if plan.purpose == Purpose::Read => {
-                text.push_str("take what memory has")
-            }
-            Step::Compute { pages: 0 } if plan.decision.routine == Routine::Log => {
-                text.push_str("take new data for the delta")
-            }
-            Step::Compute { pages: 0 } => text.push_str("merge with old content"),
-            Step::Journal => text.push_str("wait until the journal has the new content"),
-            Step::Compute { pages } => {
-                let work = match plan.decision.routine {
-                    _ if matches!(plan.purpose, Purpose::Read | Purpose::Merge | Purpose::Collect) => {
-                        if plan.around == 0 {
-                            "decode what is lost"
-                        } else {
-                            "decode the chunk that it avoids"
-                        }
-                    }
-                    Routine::Reconstruct => "decode what is lost and compute parity",
-                    Routine::Log => "compute deltas",
-                    _ => "compute parity",
-                };
-                let unit = if geometry.parity() > 1 { "page operation" } else { "exclusive-or" };
-                let plural = if pages == 1 { "" } else { "s" };
-                let _ = write!(text, "{work} over {pages} {unit}{plural}");
-            }
-            Step::Operations { .. } => {
-                let operations: Vec<String> = plan
-                    .operations(step)
-                    .map(|operation| {
-                        let verb = match operation.kind {
-                            OperationKind::Read => "read",
-                            OperationKind::Write => "write",
-                            OperationKind::Trim => "trim",
-                            OperationKind::Flush => return format!("flush member {}", operation.member),
-                        };
-                        in_words(verb, &operation, geometry)
-                    })
-                    .collect();
-                text.push_str(&operations.join(", "));
-            }
+        Step::Compute { pages: 0 } if plan.purpose == Purpose::Read => text.push_str("take what memory has"),
+        Step::Compute { pages: 0 } if plan.decision.routine == Routine::Log => {
+            text.push_str("take new data for the delta")
         }
-        text.push('\n');
-        // Content of the cache was acknowledged long before it leaves the cache.
-        if usize::from(plan.ack_after) == index && !plan.destages {
-            text.push_str("  -- the host is acknowledged --\n");
+        Step::Compute { pages: 0 } => text.push_str("merge with old content"),
+        Step::Journal => text.push_str("wait until the journal has the new content"),
+        Step::Compute { pages } => {
+            let work = match plan.decision.routine {
+                _ if matches!(plan.purpose, Purpose::Read | Purpose::Merge | Purpose::Collect) => {
+                    if plan.around == 0 { "decode what is lost" } else { "decode the chunk that it avoids" }
+                }
+                Routine::Reconstruct => "decode what is lost and compute parity",
+                Routine::Log => "compute deltas",
+                _ => "compute parity",
+            };
+            let unit = if geometry.parity() > 1 { "page operation" } else { "exclusive-or" };
+            let plural = if pages == 1 { "" } else { "s" };
+            let _ = write!(text, "{work} over {pages} {unit}{plural}");
+        }
+        Step::Operations { .. } => {
+            let operations: Vec<String> = plan
+                .operations(step)
+                .map(|operation| {
+                    let verb = match operation.kind {
+                        OperationKind::Read => "read",
+                        OperationKind::Write => "write",
+                        OperationKind::Trim => "trim",
+                        OperationKind::Flush => return format!("flush member {}", operation.member),
+                    };
+                    in_words(verb, &operation, geometry)
+                })
+                .collect();
+            text.push_str(&operations.join(", "));
         }
     }
-    text
+}
+
+/// The names of the columns of `mask`.
+fn names(mask: u64, geometry: &Geometry) -> String {
+    let names: Vec<String> = crate::bits::columns(mask).map(|column| name(column, geometry)).collect();
+    names.join(" ")
 }
 
 fn in_words(verb: &str, operation: &Operation, geometry: &Geometry) -> String {

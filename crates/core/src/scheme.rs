@@ -1,6 +1,7 @@
 //! A scheme: one policy on every axis, as a TOML file.
 
 mod acknowledges;
+mod coordination;
 mod elastic;
 mod in_place;
 mod metadata;

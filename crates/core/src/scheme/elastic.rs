@@ -20,36 +20,8 @@ impl Scheme {
         let refuse = |key, value: &dyn std::fmt::Display, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
         };
+        self.check_beside_elastic(geometry)?;
         let section = &self.elastic;
-        if geometry.level == Level::Raid0 {
-            let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
-            return refuse("placement.policy", &"\"elastic\"", reason);
-        }
-        if geometry.chunk_pages != 1 {
-            let reason = "must be a page of the member with placement.policy = \"elastic\"; leave it out";
-            return refuse("geometry.chunk", &self.geometry.chunk.unwrap_or_default(), reason);
-        }
-        if self.update != super::default_update() {
-            let reason = "has no meaning where parity is never updated; leave it out";
-            return refuse("section", &"[update]", reason);
-        }
-        if self.parity.window != WindowSize::default() {
-            let reason = "has no meaning where parity is never updated; use 0";
-            return refuse("parity.window", &self.parity.window, reason);
-        }
-        if self.parity.acknowledge == Acknowledge::AfterData {
-            let reason = "has no meaning where parity is never updated; use elastic.acknowledge";
-            return refuse("parity.acknowledge", &"\"after-data\"", reason);
-        }
-        if self.placement.first_writes != FirstWrites::InPlace {
-            let reason = "is what elastic striping does with every write; leave it out";
-            let value = if self.placement.first_writes == FirstWrites::Gather { "gather" } else { "encode" };
-            return refuse("placement.first_writes", &format!("\"{value}\""), reason);
-        }
-        if !self.cache.is_default() {
-            let reason = "makes up for parity updates, of which elastic striping has none; leave it out";
-            return refuse("section", &"[cache]", reason);
-        }
         if section.segment_rows < 2 || section.segment_rows > SEGMENT_ROWS_MAX {
             return refuse("elastic.segment_rows", &section.segment_rows, "must be 2 to 65536 pages");
         }
@@ -96,6 +68,43 @@ impl Scheme {
         if places(section, geometry, self.tiers(), members.page_bytes) > PLACES_MAX {
             let reason = "lets too many chunks wait in memory; use fewer rows, or buffer = \"stripe\"";
             return refuse("elastic.segment_rows", &section.segment_rows, reason);
+        }
+        Ok(())
+    }
+
+    /// Checks that no other section has settings that have no meaning beside elastic striping.
+    fn check_beside_elastic(&self, geometry: &Geometry) -> Result<(), SchemeError> {
+        let refuse = |key, value: &dyn std::fmt::Display, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value: value.to_string(), reason })
+        };
+        if geometry.level == Level::Raid0 {
+            let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
+            return refuse("placement.policy", &"\"elastic\"", reason);
+        }
+        if geometry.chunk_pages != 1 {
+            let reason = "must be a page of the member with placement.policy = \"elastic\"; leave it out";
+            return refuse("geometry.chunk", &self.geometry.chunk.unwrap_or_default(), reason);
+        }
+        if self.update != super::default_update() {
+            let reason = "has no meaning where parity is never updated; leave it out";
+            return refuse("section", &"[update]", reason);
+        }
+        if self.parity.window != WindowSize::default() {
+            let reason = "has no meaning where parity is never updated; use 0";
+            return refuse("parity.window", &self.parity.window, reason);
+        }
+        if self.parity.acknowledge == Acknowledge::AfterData {
+            let reason = "has no meaning where parity is never updated; use elastic.acknowledge";
+            return refuse("parity.acknowledge", &"\"after-data\"", reason);
+        }
+        if self.placement.first_writes != FirstWrites::InPlace {
+            let reason = "is what elastic striping does with every write; leave it out";
+            let value = if self.placement.first_writes == FirstWrites::Gather { "gather" } else { "encode" };
+            return refuse("placement.first_writes", &format!("\"{value}\""), reason);
+        }
+        if !self.cache.is_default() {
+            let reason = "makes up for parity updates, of which elastic striping has none; leave it out";
+            return refuse("section", &"[cache]", reason);
         }
         Ok(())
     }

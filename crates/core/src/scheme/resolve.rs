@@ -4,18 +4,11 @@ use stripewise_code::{Code, Kind};
 
 use super::{Acknowledge, CodeSection, Members, Scheme, SchemeError, WindowSize};
 use crate::cache::PreParity;
-use crate::coordination::{CoordinationPolicy, Start, Turn};
 use crate::geometry::{Geometry, Level, Shape};
 use crate::hotness::HotnessPolicy;
 use crate::placement::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 use crate::placement::{Dimensions, FirstWrites, LogSection, PartialWrites};
 use crate::read::ReadPolicy;
-
-/// The shortest window of rotating permission, in nanoseconds: about the time to erase a block.
-const WINDOW_MIN: u64 = 1_000_000;
-
-/// The shortest idle time before global collection begins without need, in nanoseconds.
-const IDLE_MIN: u64 = 1_000;
 
 /// The largest number of slots of a parity window: the ring is searched from end to end.
 const WINDOW_MAX: u32 = 1024;
@@ -26,6 +19,60 @@ impl Scheme {
     /// # Errors
     /// When the scheme has no meaning over these members, with the reason.
     pub fn resolve(&self, members: &Members, carries_data: bool) -> Result<Geometry, SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        self.check_sizes(members)?;
+        self.check_dispatch()?;
+        if self.geometry.rotate_every == 0 {
+            return refuse("geometry.rotate_every", "0".into(), "must be at least 1 stripe");
+        }
+        if carries_data {
+            self.check_real_bytes()?;
+        }
+        if let Err((key, value, reason)) = self.cache.check(members.page_bytes) {
+            return refuse(key, value, reason);
+        }
+        if self.cache.policy.makes_parity_first() {
+            self.check_parity_first()?;
+        }
+        let window = self.parity.window.slots(members.count);
+        if window > WINDOW_MAX {
+            return refuse("parity.window", window.to_string(), "must be at most 1024 chunks");
+        }
+        if self.geometry.level == Level::Raid0 {
+            self.check_without_parity()?;
+        }
+        if let Err((key, value, reason)) = self.read.check(self.geometry.level, members.gc_state) {
+            return refuse(key, value, reason);
+        }
+        let facts = self.placement.facts();
+        self.check_sections()?;
+        self.check_in_place(members)?;
+        self.check_parity_memory()?;
+        self.check_coordination(members)?;
+        self.check_metadata(members)?;
+        let geometry = self.geometry_over(members)?;
+        self.code(&geometry, members.page_bytes)?;
+        if window > 0 && self.queues.plans <= geometry.data {
+            // A write of a whole row may make as many parity updates due as it has chunks.
+            let reason = "must be more than the data chunks of a stripe with a parity window";
+            return refuse("queues.plans", self.queues.plans.to_string(), reason);
+        }
+        if facts.logs_parity {
+            self.check_log(&geometry, members)?;
+        }
+        if facts.forms_stripes {
+            self.check_elastic(&geometry, members)?;
+        }
+        if facts.has_zones {
+            self.check_zones(&geometry)?;
+        }
+        Ok(geometry)
+    }
+
+    /// Checks the sizes of pages and queues.
+    fn check_sizes(&self, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
         };
@@ -42,45 +89,51 @@ impl Scheme {
         if self.queues.plans == 0 || self.queues.plans > 1 << 20 {
             return refuse("queues.plans", self.queues.plans.to_string(), "must be 1 to 1048576");
         }
-        self.check_dispatch()?;
-        if self.geometry.rotate_every == 0 {
-            return refuse("geometry.rotate_every", "0".into(), "must be at least 1 stripe");
-        }
-        if carries_data && self.placement.partial_writes == PartialWrites::RoundUp {
+        Ok(())
+    }
+
+    /// Checks the settings that are for members without bytes.
+    fn check_real_bytes(&self) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        if self.placement.partial_writes == PartialWrites::RoundUp {
             let reason = "would overwrite bytes that no request wrote; over real bytes use \"merge\"";
             return refuse("placement.partial_writes", "\"round-up\"".into(), reason);
         }
-        if carries_data && self.cache.pre_parity == PreParity::BehindAck {
+        if self.cache.pre_parity == PreParity::BehindAck {
             let reason =
                 "would acknowledge content that no memory keeps yet; over real bytes use \"before-ack\"";
             return refuse("cache.pre_parity", "\"behind-ack\"".into(), reason);
         }
-        if let Err((key, value, reason)) = self.cache.check(members.page_bytes) {
-            return refuse(key, value, reason);
-        }
-        if self.cache.policy.makes_parity_first() {
-            self.check_parity_first()?;
-        }
-        let window = self.parity.window.slots(members.count);
-        if window > WINDOW_MAX {
-            return refuse("parity.window", window.to_string(), "must be at most 1024 chunks");
-        }
-        if self.geometry.level == Level::Raid0 && self.parity.window != WindowSize::default() {
+        Ok(())
+    }
+
+    /// Checks that no setting is about parity, which RAID-0 lacks.
+    fn check_without_parity(&self) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
+        if self.parity.window != WindowSize::default() {
             let reason = "has no meaning without parity; use 0 with RAID-0";
             return refuse("parity.window", self.parity.window.to_string(), reason);
         }
-        if self.geometry.level == Level::Raid0 && self.placement.first_writes == FirstWrites::Encode {
+        if self.placement.first_writes == FirstWrites::Encode {
             let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
             return refuse("placement.first_writes", "\"encode\"".into(), reason);
         }
-        if self.geometry.level == Level::Raid0 && self.parity.acknowledge == Acknowledge::AfterData {
+        if self.parity.acknowledge == Acknowledge::AfterData {
             let reason = "has no meaning without parity; use \"after-parity\" with RAID-0";
             return refuse("parity.acknowledge", "\"after-data\"".into(), reason);
         }
-        if let Err((key, value, reason)) = self.read.check(self.geometry.level, members.gc_state) {
-            return refuse(key, value, reason);
-        }
-        let logs = self.log_members();
+        Ok(())
+    }
+
+    /// Checks that no section is for placements that this scheme does not have.
+    fn check_sections(&self) -> Result<(), SchemeError> {
+        let refuse = |key, value: String, reason| {
+            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
+        };
         let facts = self.placement.facts();
         if !facts.forms_stripes && !self.elastic.is_default() {
             let reason = "has no meaning without a log; use placement.policy = \"elastic\", or leave it out";
@@ -104,17 +157,19 @@ impl Scheme {
                 "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
             return refuse("section", "[log]".into(), reason);
         }
-        self.check_in_place(members)?;
-        self.check_parity_memory()?;
-        self.check_coordination(members)?;
-        self.check_metadata(members)?;
+        Ok(())
+    }
+
+    /// The geometry over `members`, whose other settings were checked.
+    fn geometry_over(&self, members: &Members) -> Result<Geometry, SchemeError> {
+        let facts = self.placement.facts();
         let layout = self.log_layout(members);
         let pages = layout.map_or(members.pages, |layout| layout.data.pages);
         let zones = self.zones_over(members)?;
         let chunk = if facts.has_zones { self.zones.reads.chunk.0 } else { u64::from(members.page_bytes) };
         let shape = Shape {
             level: self.geometry.level,
-            members: members.count.saturating_sub(logs),
+            members: members.count.saturating_sub(self.log_members()),
             groups: self.geometry.groups,
             chunk_bytes: self.geometry.chunk.map_or(chunk, |chunk| chunk.0),
             page_bytes: members.page_bytes,
@@ -136,21 +191,6 @@ impl Scheme {
         if self.has_deep_stripes() {
             self.check_deep(&geometry)?;
             geometry = geometry.deep();
-        }
-        self.code(&geometry, members.page_bytes)?;
-        if window > 0 && self.queues.plans <= geometry.data {
-            // A write of a whole row may make as many parity updates due as it has chunks.
-            let reason = "must be more than the data chunks of a stripe with a parity window";
-            return refuse("queues.plans", self.queues.plans.to_string(), reason);
-        }
-        if facts.logs_parity {
-            self.check_log(&geometry, members)?;
-        }
-        if facts.forms_stripes {
-            self.check_elastic(&geometry, members)?;
-        }
-        if facts.has_zones {
-            self.check_zones(&geometry)?;
         }
         Ok(geometry)
     }
@@ -236,59 +276,6 @@ impl Scheme {
     /// The number of hotness tiers.
     pub fn tiers(&self) -> u32 {
         if self.hotness.policy == HotnessPolicy::None { 1 } else { self.hotness.tiers }
-    }
-
-    /// Checks that the coordination of garbage collection has a meaning for these members.
-    fn check_coordination(&self, members: &Members) -> Result<(), SchemeError> {
-        let refuse = |key, value: String, reason| {
-            Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
-        };
-        let section = &self.coordination;
-        if section.policy == CoordinationPolicy::None {
-            if section.is_default() {
-                return Ok(());
-            }
-            let reason = "has no meaning where every member collects when it has to; use policy = \"rotating\" or \"global\"";
-            return refuse("section", "[coordination]".into(), reason);
-        }
-        let is_global = section.policy == CoordinationPolicy::Global;
-        let policy = || if is_global { "\"global\"" } else { "\"rotating\"" }.to_owned();
-        if self.geometry.level == Level::Raid0 && !is_global {
-            let reason = "has no meaning without parity, since every member is a group of its own; use \"none\", or \
-                \"global\", which takes all members together";
-            return refuse("coordination.policy", policy(), reason);
-        }
-        if !members.gc_control {
-            let reason = "needs members that collect garbage only when they are permitted to, which files and block \
-                devices cannot tell; use \"none\"";
-            return refuse("coordination.policy", policy(), reason);
-        }
-        if is_global && !section.is_default_of(CoordinationPolicy::Rotating) {
-            let reason = "has keys of rotating permission (turn, window, ahead), which global collection has no use for; \
-                leave them out";
-            return refuse("section", "[coordination]".into(), reason);
-        }
-        if !is_global && !section.is_default_of(CoordinationPolicy::Global) {
-            let reason = "has keys of global collection (start, trigger, idle, margin, blocks), which rotating permission \
-                has no use for; leave them out";
-            return refuse("section", "[coordination]".into(), reason);
-        }
-        if section.start == Start::Reactive && !section.is_default_if_reactive() {
-            let reason = "leaves no use for trigger and idle; use \"proactive\", or leave them out";
-            return refuse("coordination.start", "\"reactive\"".into(), reason);
-        }
-        if section.idle.0 < IDLE_MIN {
-            let reason = "is no rest; use at least \"1us\"";
-            return refuse("coordination.idle", format!("\"{}\"", section.idle), reason);
-        }
-        if section.blocks == 0 {
-            return refuse("coordination.blocks", "0".into(), "lets no one collect; use at least 1");
-        }
-        if section.turn == Turn::Window && section.window.0 < WINDOW_MIN {
-            let reason = "passes on faster than a block is collected; use at least \"1ms\"";
-            return refuse("coordination.window", format!("\"{}\"", section.window), reason);
-        }
-        Ok(())
     }
 
     /// The number of members that hold deltas of parity, one for each parity chunk of a stripe. They are the last members
@@ -454,27 +441,6 @@ mod tests {
         );
         assert!(refused("name = 'test'\n[parity]\nwindow = 2000").contains("at most 1024"));
         assert!(refused("name = 'test'\n[parity]\nwindow = 2\n[queues]\nplans = 5").contains("data chunks"));
-    }
-
-    #[test]
-    fn coordination_without_meaning_is_refused_with_the_reason() {
-        let of = |text: &str| refused(&format!("name = 'test'\n[coordination]\n{text}"));
-        assert!(of("policy = 'global'\nahead = 2").contains("keys of rotating permission"));
-        assert!(of("policy = 'rotating'\nmargin = '2%'").contains("keys of global collection"));
-        assert!(of("policy = 'global'\nidle = '2ms'").contains("use \"proactive\""));
-        assert!(of("policy = 'global'\nstart = 'proactive'\nidle = '0ns'").contains("use at least \"1us\""));
-        assert!(of("policy = 'global'\nblocks = 0").contains("use at least 1"));
-        assert!(of("turn = 'window'").contains("use policy = \"rotating\""));
-        assert!(of("policy = 'rotating'\nturn = 'window'\nwindow = '10us'").contains("use at least \"1ms\""));
-        assert!(of("policy = 'rotating'\n[geometry]\nlevel = 'raid0'").contains("a group of its own"));
-        let files = Members { gc_control: false, ..MEMBERS };
-        for text in ["'rotating'", "'global'", "'global'\nstart = 'proactive'\n[geometry]\nlevel = 'raid0'"] {
-            let text = format!("name = 'test'\n[coordination]\npolicy = {text}");
-            let scheme = Scheme::from_toml("test", &text).unwrap();
-            let error = scheme.resolve(&files, false).expect_err("a refusal").to_string();
-            assert!(error.contains("only when they are permitted to"), "{error}");
-            assert!(scheme.resolve(&MEMBERS, false).is_ok());
-        }
     }
 
     #[test]

@@ -285,18 +285,8 @@ impl Display for Finding<'_> {
             }
             Self::Journal { member, records, newest } => {
                 write!(f, "member {member}: redo journal: {}", Several((*records).into(), "record"))?;
-                if let Some(Redo { epoch, number, tail, missing, late }) = newest {
-                    write!(f, "; the newest is {number} of epoch {epoch}, done again from {tail} on")?;
-                    if *missing != 0 {
-                        write!(f, ", without members {}", List(members_of(*missing)))?;
-                    }
-                    if *late != 0 {
-                        write!(
-                            f,
-                            ", with the chunks that deferred parity covers of {}",
-                            Several((*late).into(), "page")
-                        )?;
-                    }
+                if let Some(newest) = newest {
+                    write_newest(f, newest)?;
                 }
                 writeln!(f)
             }
@@ -316,6 +306,19 @@ impl Display for Finding<'_> {
             }
         }
     }
+}
+
+/// Continues the line of a redo journal with its newest record.
+fn write_newest(f: &mut Formatter<'_>, newest: &Redo) -> Result {
+    let Redo { epoch, number, tail, missing, late } = newest;
+    write!(f, "; the newest is {number} of epoch {epoch}, done again from {tail} on")?;
+    if *missing != 0 {
+        write!(f, ", without members {}", List(members_of(*missing)))?;
+    }
+    if *late != 0 {
+        write!(f, ", with the chunks that deferred parity covers of {}", Several((*late).into(), "page"))?;
+    }
+    Ok(())
 }
 
 impl Display for Segment {
