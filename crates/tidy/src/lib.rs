@@ -9,6 +9,7 @@ pub mod circles;
 pub mod contract;
 pub mod examples;
 pub mod file;
+pub mod functions;
 pub mod guides;
 pub mod idioms;
 pub mod layers;

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::file::File;
 use crate::idioms::{self, Idioms};
-use crate::{Complaint, circles, contract, examples, guides, layers, markdown, placements, shape, source};
+use crate::{
+    Complaint, circles, contract, examples, functions, guides, layers, markdown, placements, shape, source,
+};
 
 /// Folders without source files of this tree.
 const SKIPPED: [&str; 5] = ["target", "runs", "__pycache__", "proptest-regressions", "node_modules"];
@@ -72,6 +74,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
         complaints.extend(source::banned_words(path, text));
         if path.ends_with(".rs") {
             complaints.extend(source::size(path, text));
+            complaints.extend(functions::functions_stay_short(path, text));
             complaints.extend(shape::structures_stay_small(path, text));
             complaints.extend(source::line_length(path, text));
             complaints.extend(source::unsafe_is_argued(path, text));
