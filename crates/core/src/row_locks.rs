@@ -71,6 +71,13 @@ impl Entry {
             }
     }
 
+    /// Whether a holder has this lock.
+    #[inline]
+    fn is_held(&self, lock: RowLock) -> bool {
+        let mode = if lock == RowLock::SharedParity { RowLock::SharedWrite } else { lock };
+        self.holders > 0 && self.mode == mode && (self.has_parity || lock != RowLock::SharedParity)
+    }
+
     /// One more holder.
     fn take(&mut self, lock: RowLock) {
         self.holders += 1;
@@ -190,12 +197,20 @@ impl RowLocks {
         (!entry.is_vacant()).then_some(entry)
     }
 
+    /// Whether a plan has `row` with this lock.
+    #[inline]
+    pub fn is_held(&self, row: u64, lock: RowLock) -> bool {
+        self.entries[self.slot(row)].is_held(lock)
+    }
+
     /// Releases one lock. Returns the entry if a waiting plan may get the row now: without a holder it stays until one does.
     #[inline]
     pub fn give_back(&mut self, row: u64, lock: RowLock) -> Option<&mut Entry> {
         let slot = self.slot(row);
         let Entry { holders, first_waiter, .. } = self.entries[slot];
-        debug_assert!(holders > 0, "row {row} is given back but not held");
+        if !self.entries[slot].is_held(lock) {
+            self.refuse_release(slot, row, lock);
+        }
         if holders == 1 && first_waiter.is_none() {
             self.remove(slot);
             return None;
@@ -207,6 +222,12 @@ impl RowLocks {
         entry.holders -= 1;
         let may_change = entry.holders == 0 || entry.mode == RowLock::SharedWrite;
         (may_change && !entry.first_waiter.is_none()).then_some(entry)
+    }
+
+    #[cold]
+    fn refuse_release(&self, slot: usize, row: u64, lock: RowLock) -> ! {
+        let Entry { holders, mode, .. } = self.entries[slot];
+        panic!("row {row} is released as {lock:?}, and {holders} plans have it as {mode:?}")
     }
 
     /// Makes `plan`, the one [`RowLock::SharedParity`] of `row`, wait for the row alone, in front of all who wait. Returns the

@@ -44,6 +44,11 @@ impl Attachments {
     /// Takes a free one for `request`, in front of the list that begins with `next`.
     pub fn take(&mut self, request: RequestId, next: u32) -> u32 {
         let node = self.free;
+        assert!(
+            node != NONE,
+            "request {request} is to wait, and none of {} attachments is free",
+            self.all.len()
+        );
         self.free = self[node].next;
         self.all[node as usize] = Attachment { request, next };
         node
@@ -59,13 +64,15 @@ impl Attachments {
     #[inline]
     pub fn release(&mut self, node: u32) {
         if node >= self.plans {
-            self.all[node as usize].next = self.free;
+            assert!(!self[node].request.is_none(), "attachment {node} is freed, and is free");
+            self.all[node as usize] = Attachment { request: RequestId::NONE, next: self.free };
             self.free = node;
         }
     }
 
     /// Lets the list that begins with `node` continue with `next`. Returns what followed before.
     pub fn set_next(&mut self, node: u32, next: u32) -> u32 {
+        assert!(!self[node].request.is_none(), "attachment {node} joins a list, and is free");
         std::mem::replace(&mut self.all[node as usize].next, next)
     }
 }

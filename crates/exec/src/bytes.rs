@@ -25,6 +25,10 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub fn index(&self, plan: PlanId, column: u32, version: Version) -> usize {
         let width = self.geometry.columns;
+        debug_assert!(
+            column < width,
+            "plan {plan} names the buffer of column {column}, and a row has {width}"
+        );
         (plan.number() * self.buffers_each + if version == Version::New { 0 } else { width } + column)
             as usize
     }
@@ -161,6 +165,11 @@ impl<M: Memory> Executor<M> {
     pub fn adopt_buffer(&mut self, plan: PlanId, column: u32, page: PageId) {
         if M::CARRIES_DATA {
             let index = self.index(plan, column, Version::New);
+            let before = self.buffers[index];
+            assert!(
+                page == NONE || before == NONE,
+                "plan {plan} adopts page {page} for column {column}, and has page {before}"
+            );
             self.buffers[index] = page;
         }
     }

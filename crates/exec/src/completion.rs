@@ -155,6 +155,16 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) {
+        assert!(
+            self.requests[id].remaining == 0,
+            "request {} is acknowledged, and waits for {} plans",
+            id.number(),
+            self.requests[id].remaining
+        );
+        debug_assert!(
+            self.payloads[id.index()].is_some() || self.has_bug(Bug::AcknowledgeFirstRow),
+            "request {id} is acknowledged twice"
+        );
         debug_assert_eq!(
             acknowledgement.at - acknowledgement.arrival,
             acknowledgement.pending_ns

@@ -9,6 +9,7 @@ use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
+use stripewise_core::plan::{OVER, Plan, Race, Step};
 use stripewise_core::request::{HostRequest, RequestKind, RequestSlot, SECTOR_BYTES, SubmitError};
 
 use crate::{Executor, Placement};
@@ -52,6 +53,11 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) -> Result<(), (SubmitError, M::Host)> {
         self.advance(now);
+        debug_assert!(
+            host.arrival <= now,
+            "a request is submitted at {now}, and arrives at {}",
+            host.arrival
+        );
         if let Err(error) = self.check(&host, placement) {
             return Err((error, payload));
         }
@@ -90,8 +96,18 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         self.advance(now);
+        if self.slots[id.index()].started_at > now {
+            self.refuse_end(id);
+        }
         self.operation_over(id, outcome, timing, placement, driver);
         self.poll(placement, driver);
+    }
+
+    #[cold]
+    fn refuse_end(&self, id: OperationId) -> ! {
+        let is_over = self.slots[id.index()].started_at == OVER;
+        let why = if is_over { "is over" } else { "has not started" };
+        panic!("operation {id} ends at {}, and {why}", self.now)
     }
 
     /// The parity computation of `plan` ended.
@@ -104,6 +120,18 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         self.advance(now);
+        let Plan { is_under_way, path, steps, .. } = &self.plans[plan];
+        let computes = match path.race {
+            Race::Computing | Race::Decided => steps.outstanding > 0,
+            Race::None | Race::Armed | Race::Running => matches!(steps.now(), Some(Step::Compute { .. })),
+        };
+        assert!(*is_under_way, "a computation of plan {} ends, and the plan is free", plan.number());
+        assert!(
+            computes,
+            "a computation of plan {} ends in step {}, and the step has none",
+            plan.number(),
+            steps.current
+        );
         self.computation_over(plan, placement, driver);
         self.poll(placement, driver);
     }

@@ -170,6 +170,8 @@ impl<M: Memory> Executor<M> {
     /// The place in `covers` of a data column of `plan`.
     #[inline]
     pub fn cover_of(&self, plan: PlanId, column: u32) -> usize {
+        let data = self.geometry.data;
+        debug_assert!(column < data, "plan {plan} covers column {column}, and a row has {data} of data");
         plan.index() * self.geometry.data as usize + column as usize
     }
 

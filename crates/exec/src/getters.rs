@@ -146,6 +146,9 @@ impl<M: Memory> Executor<M> {
 
     /// Marks `member` as absent: the array is assembled without it.
     pub fn take_out(&mut self, member: u16) {
+        let load = self.loads.total(usize::from(member));
+        assert!(!self.is_failed(member), "member {member} is taken out, and is out of service");
+        assert!(load == 0, "member {member} is taken out, and has {load} operations");
         self.failed[member as usize] = true;
         self.any_failed = true;
     }

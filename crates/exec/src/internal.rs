@@ -45,6 +45,12 @@ impl<M: Memory> Executor<M> {
     /// Begins the controller's own request, for this number of pages from this one on.
     pub fn begin_internal(&mut self, host: HostRequest, (first, count): (u64, u64), payload: M::Host) {
         let id = self.internal_id();
+        assert!(count > 0, "a request of the controller's own begins at page {first}, and has no pages");
+        assert!(
+            self.internal == Internal::Idle,
+            "a request of the controller's own begins, and one is {:?}",
+            self.internal
+        );
         self.requests[id] = RequestSlot {
             host,
             cursor: RowCursor::new(first, count),

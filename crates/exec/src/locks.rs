@@ -32,6 +32,13 @@ impl<M: Memory> Executor<M> {
     pub fn take_turn(&mut self, plan: PlanId, lock: RowLock) {
         self.turns += 1;
         let slot = &mut self.plans[plan];
+        debug_assert!(slot.is_under_way, "plan {plan} takes a turn for row {}, and is free", slot.row);
+        debug_assert!(
+            slot.lock == RowLock::None,
+            "plan {plan} is to take row {}, and has it as {:?}",
+            slot.row,
+            slot.lock
+        );
         slot.lock = lock;
         slot.turn = self.turns;
     }
@@ -84,6 +91,7 @@ impl<M: Memory> Executor<M> {
     /// Queues `plan` after the plans that wait for its row.
     pub fn wait(&mut self, plan: PlanId) {
         let Plan { row, lock, .. } = self.plans[plan];
+        assert!(lock != RowLock::None, "plan {plan} waits for row {row}, and needs no lock of it");
         let ahead = if lock == RowLock::SharedParity { self.writes_of(row) } else { 0 };
         let slot = &mut self.plans[plan];
         slot.next = PlanId::NONE;
@@ -185,6 +193,12 @@ impl<M: Memory> Executor<M> {
     /// Takes the lock of `row` if no plan has it or waits for it.
     #[inline]
     pub fn try_lock(&mut self, row: u64, lock: RowLock) -> bool {
+        debug_assert!(lock != RowLock::None, "row {row} is locked with no lock");
+        debug_assert!(
+            row < self.geometry.rows(),
+            "row {row} is locked, and there are {}",
+            self.geometry.rows()
+        );
         self.row_locks.try_take(row, lock)
     }
 
@@ -212,6 +226,9 @@ impl<M: Memory> Executor<M> {
     /// `plan`, which has its row lock, continues soon.
     #[inline]
     pub fn wake(&mut self, plan: PlanId) {
+        self.assert_may_continue(plan);
+        self.assert_has_lock(plan);
+        debug_assert!(!self.woken.contains(&plan), "plan {plan} is woken twice");
         self.woken.push_back(plan);
     }
 

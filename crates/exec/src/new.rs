@@ -10,7 +10,7 @@ use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Slot;
+use stripewise_core::plan::{OVER, Slot};
 use stripewise_core::read::Reads;
 use stripewise_core::request::SECTOR_BYTES;
 use stripewise_core::row_locks::RowLocks;
@@ -87,7 +87,7 @@ impl<M: Memory> Executor<M> {
             plans: Plans::new(plans, own_plans),
             free_plan: PlanId::new(0),
             attachments: Attachments::new(attachments, all_plans),
-            slots: vec![Slot::default(); all_plans as usize * stride as usize],
+            slots: vec![Slot { started_at: OVER, ..Slot::default() }; all_plans as usize * stride as usize],
             stride,
             buffers: vec![NONE; buffers],
             buffers_each,

@@ -41,6 +41,25 @@ impl<M: Memory> Executor<M> {
         let first = slot.steps.operations;
         let count = mask.count_ones() as u16;
         let base = first_of_plan + first as usize;
+        // The name of a local in a message keeps it out of registers, which costs more than the check.
+        assert!(
+            u32::from(first + count) <= self.stride,
+            "plan {} gets {} operations, and has room for {}",
+            plan.number(),
+            first + count,
+            self.stride
+        );
+        debug_assert!(
+            mask & !self.geometry.all_columns() == 0,
+            "plan {plan} names columns {mask:#x}, and a row has {}",
+            self.geometry.columns
+        );
+        debug_assert!(
+            place.page < self.members.pages,
+            "plan {plan} names page {}, and members have {}",
+            place.page,
+            self.members.pages
+        );
         for (slot, column) in self.slots[base..base + count as usize].iter_mut().zip(columns(mask)) {
             slot.operation = Operation {
                 page: place.page,
@@ -64,19 +83,56 @@ impl<M: Memory> Executor<M> {
         let mut at = self.first_operation(plan).index() + first as usize;
         let mut count = 0;
         for operation in operations {
+            if cfg!(debug_assertions) {
+                self.assert_has_place(plan, first + count, &operation);
+            }
             self.slots[at].operation = operation;
             (at, count) = (at + 1, count + 1);
         }
         let steps = &mut self.plans[plan].steps;
         steps.operations += count;
+        assert!(
+            u32::from(steps.operations) <= self.stride,
+            "plan {} gets {} operations, and has room for {}",
+            plan.number(),
+            steps.operations,
+            self.stride
+        );
         steps.push(Step::Operations { first, count });
     }
 
     /// Adds `operation` to the last step of `plan`.
     pub fn add_operation(&mut self, plan: PlanId, operation: Operation) {
+        let steps = &self.plans[plan].steps;
+        let last = steps.all().last();
+        assert!(
+            matches!(last, Some(Step::Operations { .. })),
+            "plan {plan} gets an operation, and its last step is {last:?}"
+        );
+        self.assert_has_place(plan, steps.operations, &operation);
         let at = self.first_operation(plan).index() + self.plans[plan].steps.operations as usize;
         self.slots[at].operation = operation;
         self.plans[plan].steps.add_operation();
+    }
+
+    /// Asserts that `plan`, which has this number of operations, has room for `operation`, and that the member exists. Its page
+    /// may lie behind those of the array: copies of superblocks are at the ends of members, which may be larger.
+    #[inline]
+    fn assert_has_place(&self, plan: PlanId, number: u16, operation: &Operation) {
+        assert!(
+            u32::from(number) < self.stride,
+            "plan {} gets {} operations, and has room for {}",
+            plan.number(),
+            number + 1,
+            self.stride
+        );
+        assert!(
+            u32::from(operation.member) < self.members.count,
+            "plan {} names member {}, and there are {}",
+            plan.number(),
+            operation.member,
+            self.members.count
+        );
     }
 
     /// The operation `id`.
@@ -115,6 +171,10 @@ impl<M: Memory> Executor<M> {
     pub fn keep_replaced(&mut self, plan: PlanId, column: u32) {
         self.plans[plan].pinned |= 1 << column;
         if let Some(id) = self.write_of(plan, column) {
+            assert!(
+                self.slots[id].started_at > self.now,
+                "plan {plan} is to keep what its write of column {column} replaces, and the write has started"
+            );
             self.slots[id].operation.old_version = true;
         }
     }

@@ -6,14 +6,37 @@ use stripewise_core::format::FailReason;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, OperationKind, Outcome, Timing};
-use stripewise_core::plan::{LastOperation, NEVER, NOT_STARTED, OVER, PlanView, Purpose, Race, Step};
+use stripewise_core::plan::{LastOperation, NEVER, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step};
 use stripewise_core::row_locks::RowLock;
 
 use crate::{AfterErrors, Built, Executor, Placement, TooManyLost};
 
 impl<M: Memory> Executor<M> {
+    /// Asserts that `plan` is under way, and that none of its operations is queued or in flight.
+    #[inline]
+    pub(crate) fn assert_may_continue(&self, plan: PlanId) {
+        let Plan { is_under_way, steps, .. } = &self.plans[plan];
+        assert!(*is_under_way, "plan {plan} continues, and is free");
+        let count = steps.outstanding;
+        assert!(count == 0, "plan {plan} continues, and awaits {count} operations");
+    }
+
+    /// Asserts that `plan` has the row lock that it takes.
+    #[inline]
+    pub(crate) fn assert_has_lock(&self, plan: PlanId) {
+        let Plan { row, lock, .. } = self.plans[plan];
+        assert!(
+            lock == RowLock::None || self.row_locks.is_held(row, lock),
+            "plan {plan} continues with row {row} as {lock:?}, and the row has no such lock"
+        );
+    }
+
     /// Builds the plan's steps and starts the first.
     pub fn begin<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
+        if cfg!(debug_assertions) {
+            self.assert_may_continue(plan);
+            self.assert_has_lock(plan);
+        }
         let slot = &mut self.plans[plan];
         if slot.times.begun_at == NEVER {
             slot.times.begun_at = self.now;
@@ -72,6 +95,9 @@ impl<M: Memory> Executor<M> {
 
     /// Runs `plan` from its current step until it must wait.
     pub fn run<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
+        if cfg!(debug_assertions) {
+            self.assert_may_continue(plan);
+        }
         loop {
             let slot = &mut self.plans[plan];
             slot.times.step_begun_at = self.now;
@@ -394,6 +420,7 @@ impl<M: Memory> Executor<M> {
         placement: &mut P,
         driver: &mut D,
     ) {
+        self.assert_may_continue(plan);
         let slot = &mut self.plans[plan];
         slot.gave_up = true;
         if slot.purpose == Purpose::Merge {

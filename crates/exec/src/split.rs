@@ -6,7 +6,7 @@ use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{NEVER, Path, Purpose};
-use stripewise_core::request::RequestSlot;
+use stripewise_core::request::{RequestKind, RequestSlot};
 
 use crate::{Executor, Placement};
 
@@ -14,6 +14,7 @@ impl<M: Memory> Executor<M> {
     /// Takes a plan from the arena; there must be one.
     pub fn take_plan(&mut self, row: u64, purpose: Purpose) -> PlanId {
         let id = self.free_plan;
+        debug_assert!(!id.is_none(), "a plan is taken, and none of {} is free", self.plans.count());
         let place = self.geometry.place(row);
         let plan = &mut self.plans[id];
         self.free_plan = plan.next;
@@ -27,6 +28,11 @@ impl<M: Memory> Executor<M> {
     /// Lets request `id` wait for `plan`: with the plan's own attachment if it is the first, else with one of those for merged
     /// requests, of which one must be free.
     pub fn attach(&mut self, plan: PlanId, id: RequestId) {
+        debug_assert!(self.requests[id].remaining > 0, "request {id} is to wait, and is over");
+        debug_assert!(
+            self.plans[plan].is_under_way,
+            "request {id} is to wait for plan {plan}, which is free"
+        );
         let first = self.plans[plan].first_request;
         let node = if first == NONE {
             self.attachments.take_of_plan(plan.number(), id);
@@ -100,6 +106,7 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         let slot = &mut self.requests[id];
+        debug_assert!(slot.remaining > 0, "request {id} is split, and is over");
         slot.remaining -= 1;
         if slot.remaining > 0 {
             return;
@@ -143,7 +150,11 @@ impl<M: Memory> Executor<M> {
         if !self.has_free_plan() {
             return false;
         }
-        self.requests[id].flushed = true;
+        let request = &mut self.requests[id];
+        let kind = request.host.kind;
+        assert!(kind == RequestKind::Flush, "request {id} flushes the members, and is a {kind:?}");
+        assert!(!request.flushed, "request {id} flushes the members twice");
+        request.flushed = true;
         let plan = self.take_plan(0, Purpose::Flush);
         self.attach(plan, id);
         self.begin(plan, placement, driver);

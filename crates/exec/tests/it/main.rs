@@ -1,5 +1,6 @@
 //! The executor over a placement that exists for these tests alone.
 
+mod doors;
 mod placement;
 mod plans;
 mod requests;
