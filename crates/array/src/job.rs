@@ -8,42 +8,34 @@ use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
+/// What a job works with: its plan, and the placement and executor of the plan.
+pub(crate) struct Cx<'a, P, M: Memory> {
+    pub(crate) plan: PlanId,
+    pub(crate) placement: &'a mut P,
+    pub(crate) exec: &'a mut Executor<M>,
+}
+
+/// Whether the steps are built.
+pub(crate) type BuildResult = Result<Built, TooManyLost>;
+
 /// What a plan of the placement `P` does.
 pub(crate) trait Job<P>: Copy {
-    /// Builds the steps of `plan`. The plans that a placement owns have theirs already: if they cannot be carried out, there
+    /// Builds the steps of the plan. The plans that a placement owns have theirs already: if they cannot be carried out, there
     /// are no others.
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        _plan: PlanId,
-        _placement: &mut P,
-        _exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
+    fn build<M: Memory>(self, _cx: Cx<'_, P, M>, _driver: &mut impl Driver<M>) -> BuildResult {
         Ok(Built::Ready)
     }
 
     /// The bytes of a computing step.
-    fn combine<M: Memory>(self, _plan: PlanId, _placement: &mut P, _exec: &mut Executor<M>) {}
+    fn combine<M: Memory>(self, _cx: Cx<'_, P, M>) {}
 
     /// A step that did not read had errors.
-    fn step_failed<M: Memory>(
-        self,
-        _plan: PlanId,
-        _placement: &mut P,
-        _exec: &mut Executor<M>,
-    ) -> AfterErrors {
+    fn step_failed<M: Memory>(self, _cx: Cx<'_, P, M>) -> AfterErrors {
         AfterErrors::NextStep
     }
 
-    /// `plan` is over.
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        _plan: PlanId,
-        _placement: &mut P,
-        _exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-    }
+    /// The plan is over.
+    fn finished<M: Memory>(self, _cx: Cx<'_, P, M>, _driver: &mut impl Driver<M>) {}
 }
 
 /// Declares the listed jobs, each with its facts, and the type `AnyJob` that is any of them.
@@ -89,63 +81,41 @@ macro_rules! jobs {
             }
 
             #[inline]
-            pub(crate) fn build<P, M: Memory, D: Driver<M>>(
-                self,
-                plan: PlanId,
-                placement: &mut P,
-                exec: &mut Executor<M>,
-                driver: &mut D,
-            ) -> Result<Built, TooManyLost>
+            pub(crate) fn build<P, M: Memory>(self, cx: Cx<'_, P, M>, driver: &mut impl Driver<M>) -> BuildResult
             where
                 $($job: Job<P>),+
             {
                 match self {
-                    $(Self::$job(job) => job.build(plan, placement, exec, driver)),+
+                    $(Self::$job(job) => job.build(cx, driver)),+
                 }
             }
 
             #[inline]
-            pub(crate) fn combine<P, M: Memory>(
-                self,
-                plan: PlanId,
-                placement: &mut P,
-                exec: &mut Executor<M>,
-            )
+            pub(crate) fn combine<P, M: Memory>(self, cx: Cx<'_, P, M>)
             where
                 $($job: Job<P>),+
             {
                 match self {
-                    $(Self::$job(job) => job.combine(plan, placement, exec)),+
+                    $(Self::$job(job) => job.combine(cx)),+
                 }
             }
 
-            pub(crate) fn step_failed<P, M: Memory>(
-                self,
-                plan: PlanId,
-                placement: &mut P,
-                exec: &mut Executor<M>,
-            ) -> AfterErrors
+            pub(crate) fn step_failed<P, M: Memory>(self, cx: Cx<'_, P, M>) -> AfterErrors
             where
                 $($job: Job<P>),+
             {
                 match self {
-                    $(Self::$job(job) => job.step_failed(plan, placement, exec)),+
+                    $(Self::$job(job) => job.step_failed(cx)),+
                 }
             }
 
             #[inline]
-            pub(crate) fn finished<P, M: Memory, D: Driver<M>>(
-                self,
-                plan: PlanId,
-                placement: &mut P,
-                exec: &mut Executor<M>,
-                driver: &mut D,
-            )
+            pub(crate) fn finished<P, M: Memory>(self, cx: Cx<'_, P, M>, driver: &mut impl Driver<M>)
             where
                 $($job: Job<P>),+
             {
                 match self {
-                    $(Self::$job(job) => job.finished(plan, placement, exec, driver)),+
+                    $(Self::$job(job) => job.finished(cx, driver)),+
                 }
             }
         }

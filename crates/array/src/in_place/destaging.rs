@@ -16,7 +16,7 @@ use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{Destage, PlanState, Write};
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 
 impl InPlace {
     /// Destages the content that is due, one plan at a time. Returns false if there is nothing to do or no plan is free.
@@ -216,35 +216,18 @@ impl InPlace {
 
 impl Job<InPlace> for Destage {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        array.build_destage(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_destage(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
-    fn step_failed<M: Memory>(
-        self,
-        _plan: PlanId,
-        _array: &mut InPlace,
-        _exec: &mut Executor<M>,
-    ) -> AfterErrors {
+    fn step_failed<M: Memory>(self, _cx: Cx<'_, InPlace, M>) -> AfterErrors {
         // The content to write may be lost now.
         AfterErrors::BuildAgain
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.destaged(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.destaged(cx.plan, cx.exec);
     }
 }

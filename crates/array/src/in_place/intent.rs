@@ -13,7 +13,7 @@ use stripewise_exec::Executor;
 use crate::in_place::InPlace;
 use crate::in_place::job::{PlanState, WriteIntent};
 use crate::in_place::journal::Intent;
-use crate::job::Job;
+use crate::job::{Cx, Job};
 
 impl InPlace {
     /// Sets up the bitmap of an assembled array, as it is on the members. The parity of marked regions is recomputed before
@@ -173,13 +173,7 @@ impl InPlace {
 
 impl Job<InPlace> for WriteIntent {
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        _plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.intent_written(exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.intent_written(cx.exec);
     }
 }

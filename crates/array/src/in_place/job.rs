@@ -1,12 +1,11 @@
 //! The jobs of RAID in place, and what it keeps with a plan besides.
 
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Purpose;
-use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
+use stripewise_exec::AfterErrors;
 
-use crate::job::{Job, jobs};
+use crate::job::{BuildResult, Cx, Job, jobs};
 
 jobs! {
     Facts:

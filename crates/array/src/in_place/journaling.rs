@@ -14,7 +14,7 @@ use stripewise_exec::Executor;
 use crate::in_place::InPlace;
 use crate::in_place::job::{FreeRecords, PlanState, WriteRecord};
 use crate::in_place::journal::{Checksums, Copying, Freeing, Journal, RowsOfMember};
-use crate::job::Job;
+use crate::job::{Cx, Job};
 
 /// The change that an update makes to its row: columns, one bit each.
 struct Change {
@@ -542,26 +542,14 @@ impl InPlace {
 
 impl Job<InPlace> for WriteRecord {
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) {
-        array.record_written(plan, exec, driver);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, driver: &mut impl Driver<M>) {
+        cx.placement.record_written(cx.plan, cx.exec, driver);
     }
 }
 
 impl Job<InPlace> for FreeRecords {
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.cleaned(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.cleaned(cx.plan, cx.exec);
     }
 }

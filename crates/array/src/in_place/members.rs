@@ -13,7 +13,7 @@ use stripewise_exec::{AfterErrors, Executor};
 use crate::in_place::InPlace;
 use crate::in_place::job::WriteSuperblocks;
 use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
-use crate::job::Job;
+use crate::job::{Cx, Job};
 use crate::membership::{Halt, Membership, Rebuild, encode_superblock, short};
 
 impl InPlace {
@@ -510,24 +510,13 @@ impl InPlace {
 }
 
 impl Job<InPlace> for WriteSuperblocks {
-    fn step_failed<M: Memory>(
-        self,
-        plan: PlanId,
-        _array: &mut InPlace,
-        exec: &mut Executor<M>,
-    ) -> AfterErrors {
-        exec.plan_mut(plan).gave_up = true;
+    fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
+        cx.exec.plan_mut(cx.plan).gave_up = true;
         AfterErrors::NextStep
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.members_told(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.members_told(cx.plan, cx.exec);
     }
 }

@@ -11,6 +11,7 @@ use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{AfterErrors, Built, Executor, PlanHandler, TooManyLost};
 
 use crate::in_place::InPlace;
+use crate::job::Cx;
 
 impl<M: Memory> PlanHandler<M> for InPlace {
     fn concerns(&self, id: RequestId, plan: PlanId, mask: u64, exec: &Executor<M>) -> bool {
@@ -25,7 +26,7 @@ impl<M: Memory> PlanHandler<M> for InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        self.jobs[plan].job.build(plan, self, exec, driver)
+        self.jobs[plan].job.build(Cx { plan, placement: self, exec }, driver)
     }
 
     #[inline]
@@ -38,7 +39,7 @@ impl<M: Memory> PlanHandler<M> for InPlace {
         if M::CARRIES_DATA {
             exec.fold_deltas(plan);
             self.fill_blank(plan, exec);
-            self.jobs[plan].job.combine(plan, self, exec);
+            self.jobs[plan].job.combine(Cx { plan, placement: self, exec });
         }
     }
 
@@ -86,12 +87,12 @@ impl<M: Memory> PlanHandler<M> for InPlace {
             }
             return AfterErrors::BuildAgain;
         }
-        self.jobs[plan].job.step_failed(plan, self, exec)
+        self.jobs[plan].job.step_failed(Cx { plan, placement: self, exec })
     }
 
     #[inline]
     fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) {
-        self.jobs[plan].job.finished(plan, self, exec, driver);
+        self.jobs[plan].job.finished(Cx { plan, placement: self, exec }, driver);
         self.done_in_place(plan, exec);
     }
 

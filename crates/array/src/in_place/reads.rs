@@ -11,7 +11,7 @@ use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::Read;
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 
 impl InPlace {
     /// Builds the steps of the read `plan`, given the columns that are lost now.
@@ -132,20 +132,14 @@ fn look_again_alone<M: Memory>(plan: PlanId, lost: u64, exec: &mut Executor<M>) 
 
 impl Job<InPlace> for Read {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        array.build_read(plan, exec, driver)
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_read(cx.plan, cx.exec, driver)
     }
 
     #[inline]
-    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
-        array.decode(plan, exec);
-        array.verify_decoded(plan, exec);
-        array.overlay_late(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, InPlace, M>) {
+        cx.placement.decode(cx.plan, cx.exec);
+        cx.placement.verify_decoded(cx.plan, cx.exec);
+        cx.placement.overlay_late(cx.plan, cx.exec);
     }
 }

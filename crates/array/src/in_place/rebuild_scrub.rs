@@ -15,7 +15,7 @@ use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 use crate::in_place::InPlace;
 use crate::in_place::job::{RebuildRow, ScrubRow};
 use crate::in_place::journal::{Rows, RowsOfMember};
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 
 impl InPlace {
     /// Takes the next step of background work. Returns false if there is nothing to do now.
@@ -351,70 +351,41 @@ impl InPlace {
 
 impl Job<InPlace> for RebuildRow {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        array.build_rebuilt_row(plan, exec)?;
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_rebuilt_row(cx.plan, cx.exec)?;
         Ok(Built::Ready)
     }
 
     #[inline]
-    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
-        array.combine_rebuilt_row(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, InPlace, M>) {
+        cx.placement.combine_rebuilt_row(cx.plan, cx.exec);
     }
 
-    fn step_failed<M: Memory>(
-        self,
-        plan: PlanId,
-        _array: &mut InPlace,
-        exec: &mut Executor<M>,
-    ) -> AfterErrors {
-        exec.plan_mut(plan).gave_up = true;
+    fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
+        cx.exec.plan_mut(cx.plan).gave_up = true;
         AfterErrors::NextStep
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.row_rebuilt(plan, self.turn, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.row_rebuilt(cx.plan, self.turn, cx.exec);
     }
 }
 
 impl Job<InPlace> for ScrubRow {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        array.build_scrubbed_row(plan, exec)?;
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_scrubbed_row(cx.plan, cx.exec)?;
         Ok(Built::Ready)
     }
 
     #[inline]
-    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
-        array.combine_scrubbed_row(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, InPlace, M>) {
+        cx.placement.combine_scrubbed_row(cx.plan, cx.exec);
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.row_scrubbed(plan, self.is_again, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.row_scrubbed(cx.plan, self.is_again, cx.exec);
     }
 }

@@ -15,11 +15,11 @@ use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose, Step};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::update::{Decision, Reason, Routine};
-use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
+use stripewise_exec::{AfterErrors, Built, Executor};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{PlanState, RedoUpdate, ResyncRow};
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 
 /// An interrupted update or trim of a row.
 #[derive(Debug)]
@@ -250,64 +250,35 @@ impl InPlace {
 
 impl Job<InPlace> for ResyncRow {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        array.build_resync(plan, self.unread, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_resync(cx.plan, self.unread, cx.exec);
         Ok(Built::Ready)
     }
 
     #[inline]
-    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
-        array.combine_update(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, InPlace, M>) {
+        cx.placement.combine_update(cx.plan, cx.exec);
     }
 
-    fn step_failed<M: Memory>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-    ) -> AfterErrors {
-        array.update_failed(plan, exec)
+    fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
+        cx.placement.update_failed(cx.plan, cx.exec)
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.row_resynced(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.row_resynced(cx.plan, cx.exec);
     }
 }
 
 impl Job<InPlace> for RedoUpdate {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        array.build_redo(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_redo(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.row_redone(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.row_redone(cx.plan, cx.exec);
     }
 }

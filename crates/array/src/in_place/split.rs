@@ -12,11 +12,11 @@ use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Merge;
 use stripewise_exec::split::mask_of;
-use stripewise_exec::{Built, Executor, Split, TooManyLost};
+use stripewise_exec::{Built, Executor, Split};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{Flush, Read, Trim, Write};
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 
 impl InPlace {
     /// Builds plans for the rest of request `id`, as far as possible.
@@ -331,57 +331,33 @@ impl InPlace {
 
 impl Job<InPlace> for Trim {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        array.build_trim(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_trim(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) {
-        array.release_versions(plan, exec, driver);
-        let Plan { row, gave_up, .. } = *exec.plan(plan);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, driver: &mut impl Driver<M>) {
+        cx.placement.release_versions(cx.plan, cx.exec, driver);
+        let Plan { row, gave_up, .. } = *cx.exec.plan(cx.plan);
         if !gave_up {
-            array.window.set_stale(row, false);
-            array.forget_row(row, exec);
-            array.forget_parity(row, exec);
+            cx.placement.window.set_stale(row, false);
+            cx.placement.forget_row(row, cx.exec);
+            cx.placement.forget_parity(row, cx.exec);
         }
     }
 }
 
 impl Job<InPlace> for Flush {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        array.build_flush(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_flush(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        _plan: PlanId,
-        array: &mut InPlace,
-        _exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        if let Some(intent) = &mut array.intent {
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        if let Some(intent) = &mut cx.placement.intent {
             intent.flush_over();
         }
     }

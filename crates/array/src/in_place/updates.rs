@@ -13,7 +13,7 @@ use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{PlanState, UpdateParity, Write};
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 
 impl InPlace {
     /// Builds the steps of the update `plan`, given the columns that are lost now.
@@ -422,93 +422,53 @@ impl InPlace {
 
 impl Job<InPlace> for Write {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        if array.needs_row_alone(plan, exec) {
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, driver: &mut impl Driver<M>) -> BuildResult {
+        if cx.placement.needs_row_alone(cx.plan, cx.exec) {
             return Ok(Built::Needs(RowLock::Exclusive));
         }
-        array.build_update(plan, exec, driver)?;
+        cx.placement.build_update(cx.plan, cx.exec, driver)?;
         Ok(Built::Ready)
     }
 
     #[inline]
-    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
-        array.combine_update(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, InPlace, M>) {
+        cx.placement.combine_update(cx.plan, cx.exec);
     }
 
-    fn step_failed<M: Memory>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-    ) -> AfterErrors {
-        array.update_failed(plan, exec)
+    fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
+        cx.placement.update_failed(cx.plan, cx.exec)
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) {
-        let row = exec.plan(plan).row;
-        array.gather_settled(row);
-        array.encode_settled(row);
-        array.unreserve(plan, exec);
-        array.destaged(plan, exec);
-        array.end_blank(plan, exec);
-        array.end_parity(plan, exec);
-        array.end_update(plan, exec, driver);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, driver: &mut impl Driver<M>) {
+        let row = cx.exec.plan(cx.plan).row;
+        cx.placement.gather_settled(row);
+        cx.placement.encode_settled(row);
+        cx.placement.unreserve(cx.plan, cx.exec);
+        cx.placement.destaged(cx.plan, cx.exec);
+        UpdateParity.finished(cx, driver);
     }
 }
 
 impl Job<InPlace> for UpdateParity {
     #[inline]
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        if array.needs_row_alone(plan, exec) {
-            return Ok(Built::Needs(RowLock::Exclusive));
-        }
-        array.build_update(plan, exec, driver)?;
-        Ok(Built::Ready)
+    fn build<M: Memory>(self, cx: Cx<'_, InPlace, M>, driver: &mut impl Driver<M>) -> BuildResult {
+        Write.build(cx, driver)
     }
 
     #[inline]
-    fn combine<M: Memory>(self, plan: PlanId, array: &mut InPlace, exec: &mut Executor<M>) {
-        array.combine_update(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, InPlace, M>) {
+        Write.combine(cx);
     }
 
-    fn step_failed<M: Memory>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-    ) -> AfterErrors {
-        array.update_failed(plan, exec)
+    fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
+        Write.step_failed(cx)
     }
 
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) {
-        array.end_blank(plan, exec);
-        array.end_parity(plan, exec);
-        array.end_update(plan, exec, driver);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, driver: &mut impl Driver<M>) {
+        cx.placement.end_blank(cx.plan, cx.exec);
+        cx.placement.end_parity(cx.plan, cx.exec);
+        cx.placement.end_update(cx.plan, cx.exec, driver);
     }
 }

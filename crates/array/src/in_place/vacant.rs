@@ -11,7 +11,7 @@ use stripewise_exec::metadata_pieces::{PageRun, PieceLocation};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::ClearVacant;
-use crate::job::Job;
+use crate::job::{Cx, Job};
 
 /// The page of the ring and the member of a piece, among `members` members.
 fn place_of(nth: u64, members: u32) -> (u32, u16) {
@@ -118,13 +118,7 @@ impl InPlace {
 
 impl Job<InPlace> for ClearVacant {
     #[inline]
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        array: &mut InPlace,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        array.vacant_cleared(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.vacant_cleared(cx.plan, cx.exec);
     }
 }

@@ -7,9 +7,9 @@ use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::Step;
-use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
+use stripewise_exec::{AfterErrors, Built, Executor};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Content;
 use crate::log::job::{AnyJob, Append};
@@ -476,34 +476,22 @@ impl Log {
 }
 
 impl Job<Log> for Append {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_append(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_append(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
-    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
-        log.encode_stripe(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, Log, M>) {
+        cx.placement.encode_stripe(cx.plan, cx.exec);
     }
 
-    fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
-        let lost = log.slots_on_failed(plan, log.present(plan), exec);
-        let is_bad = log.is_beyond(lost, exec.plan(plan).wanted, exec);
+    fn step_failed<M: Memory>(self, cx: Cx<'_, Log, M>) -> AfterErrors {
+        let lost = cx.placement.slots_on_failed(cx.plan, cx.placement.present(cx.plan), cx.exec);
+        let is_bad = cx.placement.is_beyond(lost, cx.exec.plan(cx.plan).wanted, cx.exec);
         if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.appended(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.appended(cx.plan, cx.exec);
     }
 }

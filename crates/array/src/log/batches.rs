@@ -8,9 +8,9 @@ use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_exec::bytes::Version;
-use stripewise_exec::{Built, Executor, TooManyLost};
+use stripewise_exec::{Built, Executor};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::contents::Content;
 use crate::log::durable::Batch;
 use crate::log::job::{AnyJob, WriteSummary};
@@ -278,24 +278,12 @@ impl Log {
 }
 
 impl Job<Log> for WriteSummary {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_summary(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_summary(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.summarised(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.summarised(cx.plan, cx.exec);
     }
 }

@@ -7,9 +7,9 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::Class;
-use stripewise_exec::{Built, Executor, TooManyLost};
+use stripewise_exec::Executor;
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::contents::{Content, Walker};
 use crate::log::job::Collect;
 use crate::log::{Collection, Location, Log};
@@ -251,27 +251,15 @@ impl Log {
 }
 
 impl Job<Log> for Collect {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_log_read(plan, Class::ArrayGcRead, exec, driver)
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_log_read(cx.plan, Class::ArrayGcRead, cx.exec, driver)
     }
 
-    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
-        log.decode_stripe(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, Log, M>) {
+        cx.placement.decode_stripe(cx.plan, cx.exec);
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.collected(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.collected(cx.plan, cx.exec);
     }
 }

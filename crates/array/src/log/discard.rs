@@ -11,9 +11,9 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_exec::{Built, Executor, TooManyLost};
+use stripewise_exec::{Built, Executor};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::Log;
 use crate::log::durable::Walk;
 use crate::log::job::Discard;
@@ -90,24 +90,12 @@ impl Log {
 }
 
 impl Job<Log> for Discard {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_discard(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_discard(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        _plan: PlanId,
-        log: &mut Log,
-        _exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.discarded();
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.discarded();
     }
 }

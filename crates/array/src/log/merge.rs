@@ -5,9 +5,9 @@ use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Class;
 use stripewise_core::plan::{Attachment, Plan, Purpose};
-use stripewise_exec::{Built, Executor, TooManyLost};
+use stripewise_exec::Executor;
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::job::Merge;
 use crate::log::write::Written;
 use crate::log::{Location, Log};
@@ -119,27 +119,15 @@ impl Log {
 }
 
 impl Job<Log> for Merge {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_log_read(plan, Class::PreRead, exec, driver)
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_log_read(cx.plan, Class::PreRead, cx.exec, driver)
     }
 
-    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
-        log.decode_stripe(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, Log, M>) {
+        cx.placement.decode_stripe(cx.plan, cx.exec);
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) {
-        log.merged(plan, self.stream.into(), exec, driver);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, driver: &mut impl Driver<M>) {
+        cx.placement.merged(cx.plan, self.stream.into(), cx.exec, driver);
     }
 }

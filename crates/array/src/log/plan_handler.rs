@@ -7,7 +7,7 @@ use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
 use stripewise_core::plan::PlanView;
 use stripewise_exec::{AfterErrors, Built, Executor, PlanHandler, TooManyLost};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::Log;
 use crate::log::job::{Flush, Trust};
 
@@ -18,7 +18,7 @@ impl<M: Memory> PlanHandler<M> for Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<Built, TooManyLost> {
-        self.jobs[plan].job.build(plan, self, exec, driver)
+        self.jobs[plan].job.build(Cx { plan, placement: self, exec }, driver)
     }
 
     fn describe(&self, view: &mut PlanView<'_>) {
@@ -27,7 +27,7 @@ impl<M: Memory> PlanHandler<M> for Log {
 
     fn combine(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if M::CARRIES_DATA {
-            self.jobs[plan].job.combine(plan, self, exec);
+            self.jobs[plan].job.combine(Cx { plan, placement: self, exec });
         }
     }
 
@@ -57,11 +57,11 @@ impl<M: Memory> PlanHandler<M> for Log {
     }
 
     fn step_failed(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
-        self.jobs[plan].job.step_failed(plan, self, exec)
+        self.jobs[plan].job.step_failed(Cx { plan, placement: self, exec })
     }
 
     fn finished<D: Driver<M>>(&mut self, plan: PlanId, exec: &mut Executor<M>, driver: &mut D) {
-        self.jobs[plan].job.finished(plan, self, exec, driver);
+        self.jobs[plan].job.finished(Cx { plan, placement: self, exec }, driver);
     }
 
     fn freed(&mut self, plan: PlanId, _exec: &mut Executor<M>) {
@@ -99,14 +99,8 @@ impl<M: Memory> PlanHandler<M> for Log {
 }
 
 impl Job<Log> for Flush {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        _log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        exec.build_flush_of(plan, |_| true);
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.exec.build_flush_of(cx.plan, |_| true);
         Ok(Built::Ready)
     }
 }

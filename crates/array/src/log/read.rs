@@ -11,7 +11,7 @@ use stripewise_core::plan::{Purpose, Step};
 use stripewise_core::read::ReadPolicy;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Rebuild;
@@ -285,27 +285,15 @@ impl Log {
 }
 
 impl Job<Log> for Read {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_log_read(plan, Class::HostRead, exec, driver)
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_log_read(cx.plan, Class::HostRead, cx.exec, driver)
     }
 
-    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
-        log.decode_stripe(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, Log, M>) {
+        cx.placement.decode_stripe(cx.plan, cx.exec);
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.log_read(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.log_read(cx.plan, cx.exec);
     }
 }

@@ -13,7 +13,7 @@ use stripewise_core::plan::{Plan, Step};
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::addresses::NOWHERE;
 use crate::log::contents::Walker;
 use crate::log::durable::{Durable, Rebuild, Segments, Stage, Walk};
@@ -483,59 +483,35 @@ impl Log {
 }
 
 impl Job<Log> for RebuildStripe {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_rebuild(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_rebuild(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
-    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
-        log.decode_stripe(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, Log, M>) {
+        cx.placement.decode_stripe(cx.plan, cx.exec);
     }
 
-    fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
-        log.gave_up_rebuild(plan, exec)
+    fn step_failed<M: Memory>(self, cx: Cx<'_, Log, M>) -> AfterErrors {
+        cx.placement.gave_up_rebuild(cx.plan, cx.exec)
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.rebuilt(plan, self.turn, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.rebuilt(cx.plan, self.turn, cx.exec);
     }
 }
 
 impl Job<Log> for RewriteCopy {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_recopy(plan, exec)?;
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_recopy(cx.plan, cx.exec)?;
         Ok(Built::Ready)
     }
 
-    fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
-        log.gave_up_rebuild(plan, exec)
+    fn step_failed<M: Memory>(self, cx: Cx<'_, Log, M>) -> AfterErrors {
+        cx.placement.gave_up_rebuild(cx.plan, cx.exec)
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.recopied(plan, self.turn, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.recopied(cx.plan, self.turn, cx.exec);
     }
 }

@@ -12,7 +12,7 @@ use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{Plan, Step};
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::contents::{Content, Walker};
 use crate::log::durable::Walk;
 use crate::log::job::{PlanState, ScrubCopy, ScrubStripe, Trust};
@@ -328,55 +328,31 @@ impl Log {
 }
 
 impl Job<Log> for ScrubStripe {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_scrub(plan, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_scrub(cx.plan, cx.exec);
         Ok(Built::Ready)
     }
 
-    fn combine<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) {
-        log.decode_stripe(plan, exec);
+    fn combine<M: Memory>(self, cx: Cx<'_, Log, M>) {
+        cx.placement.decode_stripe(cx.plan, cx.exec);
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.scrubbed(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.scrubbed(cx.plan, cx.exec);
     }
 }
 
 impl Job<Log> for ScrubCopy {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_look_at_copy(plan, exec)?;
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_look_at_copy(cx.plan, cx.exec)?;
         Ok(Built::Ready)
     }
 
-    fn step_failed<M: Memory>(self, plan: PlanId, log: &mut Log, exec: &mut Executor<M>) -> AfterErrors {
-        log.gave_up_rebuild(plan, exec)
+    fn step_failed<M: Memory>(self, cx: Cx<'_, Log, M>) -> AfterErrors {
+        cx.placement.gave_up_rebuild(cx.plan, cx.exec)
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.looked_at(plan, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.looked_at(cx.plan, cx.exec);
     }
 }

@@ -11,9 +11,9 @@ use stripewise_core::format::Copy;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_exec::{Built, Executor, TooManyLost};
+use stripewise_exec::{Built, Executor};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::Log;
 use crate::log::durable::{PageWrite, Phase, Rebuild, Stage};
 use crate::log::job::WriteMetadata;
@@ -459,24 +459,12 @@ impl Log {
 }
 
 impl Job<Log> for WriteMetadata {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_sync(plan, self.pages, exec);
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_sync(cx.plan, self.pages, cx.exec);
         Ok(Built::Ready)
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        _plan: PlanId,
-        log: &mut Log,
-        _exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.synced();
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.synced();
     }
 }

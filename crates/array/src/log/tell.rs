@@ -10,7 +10,7 @@ use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::Plan;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
-use crate::job::Job;
+use crate::job::{BuildResult, Cx, Job};
 use crate::log::Log;
 use crate::log::contents::{Content, Walker};
 use crate::log::job::{ReadSummary, Trust};
@@ -111,24 +111,12 @@ impl Log {
 }
 
 impl Job<Log> for ReadSummary {
-    fn build<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) -> Result<Built, TooManyLost> {
-        log.build_tell(plan, exec)?;
+    fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
+        cx.placement.build_tell(cx.plan, cx.exec)?;
         Ok(Built::Ready)
     }
 
-    fn finished<M: Memory, D: Driver<M>>(
-        self,
-        plan: PlanId,
-        log: &mut Log,
-        exec: &mut Executor<M>,
-        _driver: &mut D,
-    ) {
-        log.summary_read(plan, self.walker, exec);
+    fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
+        cx.placement.summary_read(cx.plan, self.walker, cx.exec);
     }
 }

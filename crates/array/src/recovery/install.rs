@@ -1,4 +1,4 @@
-//! Puts the batches that were found into an empty log: `docs/design/format.md`, "AssemblyOptions a log".
+//! Puts the batches that were found into an empty log: `docs/design/format.md`, "Assembly of a log".
 //!
 //! Batches arrive in any order. Each is processed once, and only its number is kept: assembling a log takes eight bytes
 //! per chunk and some 30 per batch in addition to the memory of serving.

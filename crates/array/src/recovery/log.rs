@@ -1,4 +1,4 @@
-//! Creates and assembles an array with a log: `docs/design/format.md`, "AssemblyOptions a log".
+//! Creates and assembles an array with a log: `docs/design/format.md`, "Assembly of a log".
 
 use super::assemble::Assembly;
 use super::install::Install;
