@@ -29,9 +29,7 @@ impl<M: Memory> Executor<M> {
         while node != NONE {
             let attachment = self.attachments[node];
             if goes_on && self.requests[attachment.request].host.kind == RequestKind::Flush {
-                let first = std::mem::replace(&mut self.plans[plan].first_request, node);
-                self.attachments.set_next(node, first);
-                node = attachment.next;
+                node = self.attach_node(plan, node);
                 continue;
             }
             self.attachments.release(node);

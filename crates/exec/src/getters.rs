@@ -76,12 +76,6 @@ impl<M: Memory> Executor<M> {
         &self.plans[id]
     }
 
-    /// The plan `id`, for its placement to change.
-    #[inline]
-    pub fn plan_mut(&mut self, id: PlanId) -> &mut Plan {
-        &mut self.plans[id]
-    }
-
     /// The host request `id`.
     #[inline]
     pub fn request(&self, id: RequestId) -> &RequestSlot {

@@ -162,7 +162,7 @@ impl<M: Memory> Executor<M> {
         if is_through && is_undecided && !is_second && !path.is_first_spoilt {
             slot.times.pre_read.add(&slot.times.last);
             slot.times.last = last;
-            self.decide(plan, placement, driver);
+            self.end_race(plan, placement, driver);
         } else if is_through && is_undecided && is_second && !path.is_second_spoilt {
             path.second_last = last;
             path.second_read_at = self.now;
@@ -199,14 +199,14 @@ impl<M: Memory> Executor<M> {
             // Columns that the first side could not read are left for the next read to heal.
             slot.lost = 0;
             self.reads.counts.hedges_won += u64::from(slot.path.hedged.count_ones());
-            self.decide(plan, placement, driver);
+            self.end_race(plan, placement, driver);
         }
         self.race_goes_on(plan, placement, driver);
     }
 
     /// One side has all the content that hosts want. Operations of the other side that have not begun are dropped; nothing
     /// depends on the row any more.
-    fn decide<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
+    fn end_race<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
         let base = self.first_operation(plan);
         let slot = &mut self.plans[plan];
         slot.path.race = Race::Decided;

@@ -4,6 +4,7 @@
 mod answers;
 mod around_slow;
 mod attachments;
+pub mod building;
 pub mod bytes;
 pub(crate) mod completion;
 mod controller;

@@ -103,7 +103,7 @@ impl<M: Memory> Executor<M> {
                 }
                 is_mended
             }
-            Doing::Verify(nth) => self.look_again(nth, placement),
+            Doing::Verify(nth) => self.check_again(nth, placement),
         }
     }
 
@@ -158,7 +158,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Starts to read a damaged piece again.
-    fn look_again<P: Placement<M>>(&mut self, nth: usize, placement: &mut P) -> bool {
+    fn check_again<P: Placement<M>>(&mut self, nth: usize, placement: &mut P) -> bool {
         let Some(walk) = &self.metadata.walk else { return false };
         let Some(&piece) = walk.damaged.get(nth) else {
             if let Some(walk) = &mut self.metadata.walk {

@@ -51,6 +51,23 @@ pub fn structures_stay_small(path: &str, text: &str) -> Vec<Complaint> {
     LIMITS.iter().filter(|limit| limit.file == path).filter_map(|limit| limit.complaint(text)).collect()
 }
 
+/// Where plans are changed: by the executor, and by functions of the plan itself.
+const CHANGES_PLANS: [&str; 2] = ["crates/exec/src/", "crates/core/src/plan/"];
+
+/// Checks that nothing but the executor changes a plan: placements use its functions.
+pub fn plans_belong_to_the_executor(path: &str, text: &str) -> Vec<Complaint> {
+    let is_controller = ["crates/exec/", "crates/core/", "crates/array/", "crates/check/"]
+        .iter()
+        .any(|part| path.starts_with(part));
+    if !is_controller || CHANGES_PLANS.iter().any(|part| path.starts_with(part)) {
+        return Vec::new();
+    }
+    let is_bad = |line: &str| line.contains("&mut Plan ") || line.contains(".plans[");
+    let numbers = text.lines().zip(1..).filter(|(line, _)| is_bad(line)).map(|(_, number)| number);
+    let rule = "only the executor changes a plan; use its functions (crates/exec/src/building.rs)";
+    numbers.map(|number| Complaint::new(path, number, rule.to_owned())).collect()
+}
+
 impl Limit {
     fn complaint(&self, text: &str) -> Option<Complaint> {
         let Some(line) = text.lines().position(|line| line == self.head) else {
@@ -91,5 +108,15 @@ mod tests {
     fn a_structure_that_has_another_name_is_complained_of() {
         assert_eq!(structures_stay_small(LIMITS[0].file, "pub struct Other {}\n").len(), 1);
         assert_eq!(structures_stay_small("crates/core/src/lib.rs", "pub struct Other {}\n"), []);
+    }
+
+    #[test]
+    fn a_plan_that_a_placement_changes_is_complained_of() {
+        let text = "fn plan(&mut self) -> &mut Plan {\n    &mut self.plans[plan]\n}\n";
+        let lines =
+            |path| plans_belong_to_the_executor(path, text).iter().map(|one| one.line).collect::<Vec<_>>();
+        assert_eq!(lines("crates/array/src/log/read.rs"), [1, 2]);
+        assert!(lines("crates/exec/src/getters.rs").is_empty());
+        assert!(lines("crates/sim/src/timeline.rs").is_empty());
     }
 }

@@ -76,6 +76,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
             complaints.extend(source::size(path, text));
             complaints.extend(functions::functions_stay_short(path, text));
             complaints.extend(shape::structures_stay_small(path, text));
+            complaints.extend(shape::plans_belong_to_the_executor(path, text));
             complaints.extend(source::line_length(path, text));
             complaints.extend(source::unsafe_is_argued(path, text));
             complaints.extend(source::policy_cites_its_source(path, text));

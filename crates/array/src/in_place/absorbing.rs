@@ -19,11 +19,10 @@ impl InPlace {
     /// and for its parity, beyond the room already reserved for it.
     pub(crate) fn absorbs<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let parity = exec.geometry().parity_columns();
-        let slot = exec.plan_mut(plan);
+        let Plan { row, wanted, .. } = *exec.plan(plan);
+        exec.end_in_memory(plan);
         let job = &mut self.jobs[plan];
-        let more = (slot.wanted | parity) & !job.reserved;
-        let row = slot.row;
-        slot.ends_in_memory = true;
+        let more = (wanted | parity) & !job.reserved;
         job.reserved |= more;
         if let Some(cache) = &mut self.cache {
             cache.reserve(exec.geometry(), row, more);

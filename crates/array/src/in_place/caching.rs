@@ -138,7 +138,7 @@ impl InPlace {
             let before = exec.plan(plan).overlaid & bit != 0;
             let cover = if before { exec.cover(plan, column) } else { 0 };
             exec.set_cover(plan, column, cover | chunk.sectors);
-            exec.plan_mut(plan).overlaid |= bit;
+            exec.overlay(plan, bit);
             exec.copy_to_new(plan, column, chunk.page, chunk.sectors);
         }
     }

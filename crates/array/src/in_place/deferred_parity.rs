@@ -12,10 +12,10 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Acknowledge;
-use stripewise_core::update::{Decision, Reason, Routine};
+use stripewise_core::update::Routine;
 use stripewise_exec::Executor;
 
 use crate::in_place::InPlace;
@@ -202,23 +202,20 @@ impl InPlace {
         if keeps {
             columns(replaced).for_each(|column| self.window.pin(exec.geometry().member(place, column)));
         }
-        let slot = exec.plan_mut(plan);
-        slot.pinned = if keeps { replaced } else { 0 };
-        slot.defers = true;
-        slot.decision = Decision::forced(Routine::Plain, Reason::Late);
+        exec.defer_parity(plan, if keeps { replaced } else { 0 });
         let partial = self.jobs[plan].partial;
         let reads = if keeps { partial } else { replaced };
         if reads != 0 {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
         if partial != 0 {
-            exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
+            exec.push_compute(plan, 0);
         }
         if self.writes_ahead() && !exec.has_bug(Bug::JournalSkipped) {
-            exec.plan_mut(plan).steps.push(Step::Journal);
+            exec.push_journal_wait(plan);
         }
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// Completes partially written chunks with the content that memory has of them.
@@ -234,13 +231,13 @@ impl InPlace {
     pub(crate) fn uncount_pins<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { place, pinned, .. } = *exec.plan(plan);
         columns(pinned).for_each(|column| self.window.unpin(exec.geometry().member(place, column)));
-        exec.plan_mut(plan).pinned = 0;
+        exec.pin(plan, 0);
     }
 
     /// Restarts a write that was to defer its parity and may no longer do so; nothing is written yet.
     pub(crate) fn stop_deferring<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         if exec.plan(plan).defers {
-            exec.plan_mut(plan).defers = false;
+            exec.defer_no_longer(plan);
             self.uncount_pins(plan, exec);
         }
     }
@@ -259,7 +256,7 @@ impl InPlace {
             }
         }
         // Members keep the versions until parity covers the content that replaced them.
-        exec.plan_mut(plan).pinned = 0;
+        exec.pin(plan, 0);
     }
 
     /// Makes `plan` responsible for covering the deferred content of its row.
@@ -274,12 +271,12 @@ impl InPlace {
         self.merge_late(plan, entry, dirty, exec);
         self.take_from_late(plan, entry, dirty, exec);
         let covers = self.window.record(row);
-        let (slot, job) = (exec.plan_mut(plan), &mut self.jobs[plan]);
+        let job = &mut self.jobs[plan];
         job.covers = covers;
         job.kept |= in_memory;
-        slot.dirty |= dirty;
-        slot.pinned |= dirty & !again & !in_memory;
-        if slot.lock == RowLock::SharedParity {
+        exec.add_dirty(plan, dirty);
+        exec.pin_also(plan, dirty & !again & !in_memory);
+        if exec.plan(plan).lock == RowLock::SharedParity {
             self.begin_beside_writes(plan, entry, exec);
         } else {
             self.window.remove(entry);
@@ -288,19 +285,19 @@ impl InPlace {
 
     /// Handles a write that was to defer its parity and lost a member while in progress: its data is covered at once.
     pub(crate) fn cover_at_once<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let before = exec.plan(plan).pinned;
+        let Plan { wanted, pinned: before, .. } = *exec.plan(plan);
         let record = std::mem::take(&mut self.jobs[plan].record);
         self.take_late(plan, exec);
         self.covers_from(plan, record);
         let keeps = self.window.pins();
-        let (slot, job) = (exec.plan_mut(plan), &mut self.jobs[plan]);
-        slot.defers = false;
-        slot.dirty |= slot.wanted;
-        slot.pinned |= before;
-        job.written = slot.wanted;
+        exec.defer_no_longer(plan);
+        exec.add_dirty(plan, wanted);
+        exec.pin_also(plan, before);
+        let job = &mut self.jobs[plan];
+        job.written = wanted;
         job.partial = 0;
         if !keeps {
-            job.kept |= slot.wanted;
+            job.kept |= wanted;
         }
     }
 

@@ -8,7 +8,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Step};
+use stripewise_core::plan::Plan;
 use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::update::{Decision, Reason, Routine};
@@ -93,7 +93,7 @@ impl InPlace {
         let Some(cache) = &mut self.cache else { return false };
         cache.counts.destages += 1;
         cache.counts.destaged += u64::from((wanted & exec.geometry().data_columns()).count_ones());
-        exec.plan_mut(plan).wanted = wanted;
+        exec.want(plan, wanted);
         let unit = cache.carry(&out, plan);
         self.jobs[plan] = PlanState { partial, carried: out.columns, unit, ..self.jobs[plan] };
         if out.is_covered {
@@ -117,7 +117,7 @@ impl InPlace {
         if wanted & failed == 0 {
             let class = if is_parity { Class::Parity } else { Class::HostWrite };
             exec.push_operations(plan, wanted, OperationKind::Write, |_| class, place);
-            return exec.plan_mut(plan).steps.acknowledge_here();
+            return exec.acknowledge_here(plan);
         }
         if failed.count_ones() > exec.geometry().parity()
             && !is_parity
@@ -125,7 +125,7 @@ impl InPlace {
         {
             cache.lost.extend(columns(wanted).map(|column| (row, column)));
         }
-        exec.plan_mut(plan).wanted &= !failed;
+        exec.want_no_longer(plan, failed);
     }
 
     /// The end of a plan: if it destaged cached content, that content is on its members now.
@@ -173,11 +173,8 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) -> Result<(), TooManyLost> {
-        let slot = exec.plan_mut(plan);
-        if slot.lost != 0 && !slot.looked_again {
-            // A column that cannot be read now may be read a second time.
-            slot.looked_again = true;
-            slot.lost = 0;
+        // A column that cannot be read now may be read a second time.
+        if exec.look_again(plan) {
             return self.build_update(plan, exec, driver);
         }
         let failed = exec.columns_on_failed(plan);
@@ -194,11 +191,10 @@ impl InPlace {
             cache.lost.clear();
         }
         let reason = if exec.geometry().parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
-        let slot = exec.plan_mut(plan);
-        slot.wanted &= !nowhere;
-        slot.gave_up = true;
-        slot.decision = Decision::forced(Routine::Plain, reason);
-        let wanted = slot.wanted;
+        let wanted = wanted & !nowhere;
+        exec.want(plan, wanted);
+        exec.give_up(plan);
+        exec.decide(plan, Decision::forced(Routine::Plain, reason));
         let job = &mut self.jobs[plan];
         job.partial &= !nowhere;
         // These columns have old content for the next write of a part.
@@ -206,10 +202,10 @@ impl InPlace {
         let PlanState { partial, written, .. } = *job;
         if partial != 0 {
             exec.push_operations(plan, partial, OperationKind::Read, |_| Class::PreRead, place);
-            exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
+            exec.push_compute(plan, 0);
         }
         exec.push_operations(plan, wanted & !written, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         Ok(())
     }
 }

@@ -147,10 +147,8 @@ impl InPlace {
         if let Some(encode) = &mut self.encode {
             encode.begin(row);
         }
-        let slot = exec.plan_mut(plan);
-        slot.wanted = mask;
-        slot.lock = RowLock::Exclusive;
-        exec.wake(plan);
+        exec.want(plan, mask);
+        exec.wake_with(plan, RowLock::Exclusive);
     }
 
     /// Writes the row that has waited long enough, if there is one and a plan is free.

@@ -124,10 +124,8 @@ impl InPlace {
             gather.overdue = false;
             gather.begun(row, plan);
         }
-        let slot = exec.plan_mut(plan);
-        slot.wanted = u64::MAX >> (64 - count);
-        slot.lock = RowLock::Exclusive;
-        exec.wake(plan);
+        exec.want(plan, u64::MAX >> (64 - count));
+        exec.wake_with(plan, RowLock::Exclusive);
     }
 
     /// Writes out the buffered pages, if there are any and a plan is free.

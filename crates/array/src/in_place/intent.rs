@@ -154,7 +154,7 @@ impl InPlace {
     /// The bitmap is on the members: the plans that waited check again.
     pub(crate) fn intent_written<M: Memory>(&mut self, exec: &mut Executor<M>) {
         let Some(intent) = &mut self.intent else { return };
-        exec.plan_mut(intent.plan).is_under_way = false;
+        exec.end_own(intent.plan);
         intent.work.is_under_way = false;
         intent.work.pages.clear();
         intent.work.owned.drain(..).for_each(|page| exec.memory_mut().give(page));

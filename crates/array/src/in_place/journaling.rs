@@ -367,7 +367,7 @@ impl InPlace {
             self.journal = Some(journal);
             return exec.run(plan, self, driver);
         }
-        exec.plan_mut(plan).is_under_way = false;
+        exec.end_own(plan);
         journal.record.is_under_way = false;
         journal.record.owned.drain(..).for_each(|page| exec.memory_mut().give(page));
         let lost = if exec.has_bug(Bug::FailedKeeperCounts) { 0 } else { journal.copying.lost };
@@ -530,7 +530,7 @@ impl InPlace {
 
     /// A step of freeing records is over.
     fn cleaned<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        exec.plan_mut(plan).is_under_way = false;
+        exec.end_own(plan);
         let Some(journal) = &mut self.journal else { return };
         journal.cleaning.is_under_way = false;
         journal.cleaning.pages.clear();

@@ -70,7 +70,7 @@ impl InPlace {
         let Plan { row, place, .. } = *exec.plan(plan);
         self.jobs[plan].blank = self.blank.columns(row);
         let targets = exec.geometry().parity_columns() & !exec.columns_on_failed(plan);
-        exec.plan_mut(plan).decision = Decision::forced(Routine::Plain, Reason::NothingLate);
+        exec.decide(plan, Decision::forced(Routine::Plain, Reason::NothingLate));
         if M::CARRIES_DATA {
             for column in columns(targets) {
                 if let Some(page) = self.parity_memory.page(row, column - exec.geometry().data) {
@@ -80,7 +80,7 @@ impl InPlace {
         }
         if targets != 0 && !exec.has_bug(Bug::KeptParityNotWritten) {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
-            exec.plan_mut(plan).steps.acknowledge_here();
+            exec.acknowledge_here(plan);
         }
     }
 

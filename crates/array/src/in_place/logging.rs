@@ -9,7 +9,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{DeltaReads, Plan, Purpose, Step};
+use stripewise_core::plan::{DeltaReads, Plan, Purpose};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Acknowledge;
 use stripewise_core::update::{Decision, Reason, Routine};
@@ -53,17 +53,16 @@ impl InPlace {
         // Page operations: one for each difference of old and new content, and one for each change added to a delta after the
         // first.
         let pages = reads.count_ones() + exec.geometry().parity() * (wanted.count_ones() - 1);
-        exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
+        exec.push_compute(plan, pages as u16);
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
         let after_data = exec.scheme().parity.acknowledge == Acknowledge::AfterData;
         if after_data || exec.has_bug(Bug::AcknowledgeBeforeParity) {
-            let slot = exec.plan_mut(plan);
-            slot.steps.acknowledge_here();
+            exec.acknowledge_here(plan);
             exec.push_step(plan, []);
             self.push_delta_writes(plan, exec);
         } else {
             self.push_delta_writes(plan, exec);
-            exec.plan_mut(plan).steps.acknowledge_here();
+            exec.acknowledge_here(plan);
         }
     }
 
@@ -113,7 +112,7 @@ impl InPlace {
                 deltas.count += 1;
             }
         }
-        exec.plan_mut(plan).deltas = deltas;
+        exec.set_delta_reads(plan, deltas);
         deltas.count
     }
 

@@ -323,7 +323,6 @@ impl InPlace {
             telling.begun += operations.len() as u32;
         }
         self.clear_own(roster.plan, WriteSuperblocks, exec);
-        exec.plan_mut(roster.plan).gave_up = false;
         self.push_own(roster.plan, operations.into_iter(), exec);
         true
     }
@@ -335,7 +334,7 @@ impl InPlace {
 
     /// A part of a stage is over.
     fn members_told<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        exec.plan_mut(plan).is_under_way = false;
+        exec.end_own(plan);
         let gave_up = exec.plan(plan).gave_up;
         let replays = self.roster.as_ref().and_then(|roster| roster.telling);
         if let Some(Telling { member, .. }) = replays.filter(|telling| telling.stage == Stage::Replay) {
@@ -511,7 +510,7 @@ impl InPlace {
 
 impl Job<InPlace> for WriteSuperblocks {
     fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
-        cx.exec.plan_mut(cx.plan).gave_up = true;
+        cx.exec.give_up(cx.plan);
         AfterErrors::NextStep
     }
 

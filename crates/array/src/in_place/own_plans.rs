@@ -18,11 +18,7 @@ impl InPlace {
     ) {
         let job = job.into();
         self.jobs[plan].job = job;
-        let slot = exec.plan_mut(plan);
-        slot.purpose = job.facts().purpose;
-        slot.is_under_way = true;
-        slot.lost = 0;
-        slot.clear_steps();
+        exec.take_own(plan, job.facts().purpose);
     }
 
     /// Appends a step to one of the placement's own plans: the operations, each with its member and page.

@@ -5,7 +5,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Step};
+use stripewise_core::plan::Plan;
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
@@ -49,7 +49,7 @@ impl InPlace {
         if lost == 0 {
             lost = exec.redirect(plan, self, driver);
         }
-        exec.plan_mut(plan).missing = lost;
+        exec.miss(plan, lost);
         if wanted & lost == 0 {
             self.push_direct_reads(plan, unreadable & held, exec);
             return Ok(Built::Ready);
@@ -67,11 +67,11 @@ impl InPlace {
         if wanted & lost & !late == 0 {
             let rest = wanted & !late;
             exec.push_operations(plan, rest, OperationKind::Read, |_| Class::HostRead, place);
-            exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
+            exec.push_compute(plan, 0);
         } else {
             self.push_decoding_reads(plan, lost, late, exec);
         }
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         if repair != 0 {
             exec.push_operations(plan, repair & wanted, OperationKind::Write, |_| Class::Repair, place);
             if let Some(roster) = &mut self.roster {
@@ -89,7 +89,7 @@ impl InPlace {
         let rest = wanted & !cached;
         let class = self.class_of(plan, Class::HostRead, exec);
         exec.push_operations(plan, rest, OperationKind::Read, |_| class, place);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         if missing == 0 && rest == wanted {
             exec.arm_hedge(plan, self);
         }
@@ -104,15 +104,15 @@ impl InPlace {
         let rest = sources & !self.covered_in_memory(row);
         let rest = rest & !(self.take_covered(plan, exec) | self.take_parity(plan, exec));
         let rest = rest & !(self.blank.columns(row) & !wanted);
-        exec.plan_mut(plan).pinned = late;
+        exec.pin(plan, late);
         let hosts = self.class_of(plan, Class::HostRead, exec);
         let class = move |column: u32| if wanted >> column & 1 != 0 { hosts } else { Class::Decode };
         exec.push_operations(plan, rest, OperationKind::Read, class, place);
-        exec.plan_mut(plan).pinned = 0;
+        exec.pin(plan, 0);
         let parity = sources & exec.geometry().parity_columns();
         let folded = self.push_delta_reads(plan, parity, Class::Decode, exec);
         let pages = exec.decoded_pages(lost) + folded;
-        exec.plan_mut(plan).steps.push(Step::Compute { pages });
+        exec.push_compute(plan, pages);
     }
 }
 
@@ -120,13 +120,10 @@ impl InPlace {
 ///
 /// Pages that went bad and were healed one after the other look as if they were lost together to a read without the row lock.
 fn look_again_alone<M: Memory>(plan: PlanId, lost: u64, exec: &mut Executor<M>) -> Result<(), TooManyLost> {
-    let slot = exec.plan_mut(plan);
-    if slot.lost == 0 || slot.looked_again {
-        slot.missing = lost;
+    if !exec.look_again(plan) {
+        exec.miss(plan, lost);
         return Err(TooManyLost);
     }
-    slot.looked_again = true;
-    slot.lost = 0;
     Ok(())
 }
 

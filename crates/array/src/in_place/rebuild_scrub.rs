@@ -8,7 +8,7 @@ use stripewise_core::format::crc32c;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
@@ -74,7 +74,7 @@ impl InPlace {
         exec.spend(exec.geometry().columns);
         let (group, _) = exec.geometry().position_of(member.into());
         let plan = self.take_plan(exec.geometry().row_of(group, page as u32), RebuildRow { turn }, exec);
-        exec.plan_mut(plan).wanted = exec.columns_on(plan, member);
+        exec.want(plan, exec.columns_on(plan, member));
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }
@@ -169,15 +169,10 @@ impl InPlace {
             lost &= bad | wanted | exec.columns_on_failed(plan) | !self.stale_columns(plan, exec);
         }
         if lost.count_ones() <= exec.geometry().parity() {
-            exec.plan_mut(plan).missing = lost;
+            exec.miss(plan, lost);
             return Ok(lost);
         }
-        let slot = exec.plan_mut(plan);
-        if slot.lost == 0 || slot.looked_again {
-            return Err(TooManyLost);
-        }
-        (slot.looked_again, slot.lost) = (true, 0);
-        self.tolerable_losses(plan, exec)
+        if exec.look_again(plan) { self.tolerable_losses(plan, exec) } else { Err(TooManyLost) }
     }
 
     /// Builds the steps of rebuilding a row: read the other columns, decode, write. The previous content of a returned member
@@ -198,15 +193,15 @@ impl InPlace {
         let is_verified = self.journal.is_some() && (is_returned && is_known || is_beyond);
         if is_verified && lost & wanted == 0 {
             exec.push_operations(plan, wanted, OperationKind::Read, |_| Class::Repair, place);
-            exec.plan_mut(plan).steps.acknowledge_here();
+            exec.acknowledge_here(plan);
             return Ok(());
         }
         let lost = self.tolerable_losses(plan, exec)?;
         let sources = exec.sources(lost);
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
-        exec.plan_mut(plan).steps.push(Step::Compute { pages: sources.count_ones() as u16 });
+        exec.push_compute(plan, sources.count_ones() as u16);
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::Repair, place);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         Ok(())
     }
 
@@ -220,16 +215,16 @@ impl InPlace {
         let lost = self.tolerable_losses(plan, exec)?;
         let bad = exec.plan(plan).lost & !exec.columns_on_failed(plan);
         let place = exec.plan(plan).place;
-        exec.plan_mut(plan).wanted = bad;
+        exec.want(plan, bad);
         let sources = if bad == 0 { exec.geometry().all_columns() & !lost } else { exec.sources(lost) };
         exec.push_operations(plan, sources, OperationKind::Read, |_| Class::Decode, place);
-        exec.plan_mut(plan).steps.push(Step::Compute { pages: sources.count_ones() as u16 });
+        exec.push_compute(plan, sources.count_ones() as u16);
         let writes = M::CARRIES_DATA && !exec.reads_only();
         if bad != 0 && writes {
             exec.push_operations(plan, bad, OperationKind::Write, |_| Class::Repair, place);
         } else if bad == 0 && writes && lost == 0 {
             if self.writes_ahead() {
-                exec.plan_mut(plan).steps.push(Step::Journal);
+                exec.push_journal_wait(plan);
             }
             let parity = exec.geometry().parity_columns();
             exec.push_operations(plan, parity, OperationKind::Write, |_| Class::Parity, place);
@@ -237,7 +232,7 @@ impl InPlace {
         if let Some(roster) = self.roster.as_mut().filter(|_| bad == 0) {
             roster.members.scrub.counts.pages += u64::from(sources.count_ones());
         }
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         Ok(())
     }
 
@@ -269,11 +264,9 @@ impl InPlace {
             let parity = columns(exec.geometry().parity_columns());
             wrong = parity.filter(is_wrong).fold(0, |mask, column| mask | 1 << column);
         }
-        let reads_only = exec.reads_only();
-        let slot = exec.plan_mut(plan);
-        slot.dirty = wrong;
-        if wrong == 0 || reads_only {
-            slot.steps.end_here();
+        exec.set_dirty(plan, wrong);
+        if wrong == 0 || exec.reads_only() {
+            exec.end_here(plan);
         }
     }
 
@@ -362,7 +355,7 @@ impl Job<InPlace> for RebuildRow {
     }
 
     fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
-        cx.exec.plan_mut(cx.plan).gave_up = true;
+        cx.exec.give_up(cx.plan);
         AfterErrors::NextStep
     }
 

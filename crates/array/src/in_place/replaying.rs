@@ -71,7 +71,6 @@ impl InPlace {
             }
             roster.work.is_under_way = true;
             self.clear_own(roster.plan, WriteSuperblocks, exec);
-            exec.plan_mut(roster.plan).gave_up = false;
             self.push_own(roster.plan, operations.into_iter(), exec);
             return true;
         }

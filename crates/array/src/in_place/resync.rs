@@ -12,7 +12,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::{AfterErrors, Built, Executor};
@@ -135,8 +135,8 @@ impl InPlace {
 
     fn redo<M: Memory, D: Driver<M>>(&mut self, redo: &Redo, exec: &mut Executor<M>, driver: &mut D) {
         let plan = self.take_plan(redo.row, RedoUpdate, exec);
-        let slot = exec.plan_mut(plan);
-        (slot.wanted, slot.dirty) = (redo.written, redo.trimmed);
+        exec.want(plan, redo.written);
+        exec.add_dirty(plan, redo.trimmed);
         redo.pages.iter().for_each(|&(column, page)| exec.adopt_buffer(plan, column, page));
         exec.acquire(plan, RowLock::Exclusive, self, driver);
     }
@@ -149,7 +149,7 @@ impl InPlace {
         let class = move |column| if column < data { Class::HostWrite } else { Class::Parity };
         exec.push_operations(plan, wanted & !failed, OperationKind::Write, class, place);
         exec.push_operations(plan, dirty & !failed, OperationKind::Trim, |_| Class::Metadata, place);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// Builds the steps of resyncing a row: read all data, decode unreadable data, and write the parity columns that decoding
@@ -157,21 +157,19 @@ impl InPlace {
     fn build_resync<M: Memory>(&mut self, plan: PlanId, unread: u64, exec: &mut Executor<M>) {
         // Parity may be wrong: before the plan trusts it, columns that returned an error are read a second time.
         let believes = exec.has_bug(Bug::ResyncBelievesParity);
-        let slot = exec.plan_mut(plan);
-        if slot.lost & !unread != 0 && !believes {
-            self.jobs[plan].job = ResyncRow { unread: unread | slot.lost }.into();
-            slot.lost = 0;
+        let Plan { row, place, lost, .. } = *exec.plan(plan);
+        if lost & !unread != 0 && !believes {
+            self.jobs[plan].job = ResyncRow { unread: unread | lost }.into();
+            exec.forget_losses(plan);
         }
-        let held = self.take_covered(plan, exec) | self.blank.columns(exec.plan(plan).row);
+        let held = self.take_covered(plan, exec) | self.blank.columns(row);
         let lost = self.lost_columns(plan, exec) & !held;
         let failed = exec.columns_on_failed(plan);
         let is_beyond = lost.count_ones() > exec.geometry().parity();
-        let slot = exec.plan_mut(plan);
-        slot.missing = lost;
-        let row = slot.row;
+        exec.miss(plan, lost);
         if is_beyond {
-            slot.gave_up = true;
-            slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
+            exec.give_up(plan);
+            exec.decide(plan, Decision::forced(Routine::Plain, Reason::ParityLost));
             return self.window.set_stale(row, true);
         }
         let (data, parity) = (exec.geometry().data_columns(), exec.geometry().parity_columns());
@@ -179,14 +177,11 @@ impl InPlace {
         let repaired = lost & data & !failed;
         let in_memory = self.take_parity(plan, exec);
         let targets = parity & !sources & !(failed & !in_memory);
-        let slot = exec.plan_mut(plan);
         if targets | repaired == 0 {
-            slot.decision = Decision::forced(Routine::Plain, Reason::ParityLost);
-            return;
+            return exec.decide(plan, Decision::forced(Routine::Plain, Reason::ParityLost));
         }
         let routine = if lost & data == 0 { Routine::Rcw } else { Routine::Reconstruct };
-        slot.decision = Decision::forced(routine, Reason::Unclean);
-        let place = slot.place;
+        exec.decide(plan, Decision::forced(routine, Reason::Unclean));
         exec.push_operations(
             plan,
             sources & !(held | in_memory),
@@ -196,7 +191,7 @@ impl InPlace {
         );
         let encoded = targets.count_ones() * (exec.geometry().data - 1);
         let pages = exec.decoded_pages(lost) + encoded as u16;
-        exec.plan_mut(plan).steps.push(Step::Compute { pages });
+        exec.push_compute(plan, pages);
         if repaired != 0 {
             exec.push_operations(plan, repaired, OperationKind::Write, |_| Class::Repair, place);
         }
@@ -204,7 +199,7 @@ impl InPlace {
         if targets & !in_memory != 0 {
             exec.push_operations(plan, targets, OperationKind::Write, |_| Class::Parity, place);
         }
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// The end of a row's resync.

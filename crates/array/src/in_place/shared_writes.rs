@@ -20,7 +20,6 @@ use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationId, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::row_locks::RowLock;
-use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
 
@@ -114,14 +113,11 @@ impl InPlace {
         self.keep_covered(entry, wanted & !pinned, exec);
         columns(pinned).for_each(|column| self.window.pin(exec.geometry().member(place, column)));
         self.window.keep(entry, pinned, false);
-        let slot = exec.plan_mut(plan);
-        slot.pinned = pinned;
-        slot.defers = true;
-        slot.decision = Decision::forced(Routine::Plain, Reason::Late);
+        exec.defer_parity(plan, pinned);
         let job = &mut self.jobs[plan];
         (job.partial, job.written) = (0, 0);
         exec.push_operations(plan, wanted, OperationKind::Write, |_| Class::HostWrite, place);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
 
         if let Some(order) = &mut self.window.order {
             for column in columns(wanted) {
@@ -184,7 +180,7 @@ impl InPlace {
             self.give_to_late(plan, entry, bit, bit, exec);
             self.jobs[plan].written |= bit;
             // From now on, the row counts the kept version.
-            exec.plan_mut(plan).pinned &= !bit;
+            exec.unpin(plan, bit);
         }
         let Some(order) = &mut self.window.order else { return };
         let first = order.leave(entry, plan, column);
@@ -202,7 +198,7 @@ impl InPlace {
             // The next write has the version kept that parity covers, if there is one. Otherwise the plan itself releases it.
             match first {
                 Some(next) => {
-                    exec.plan_mut(plan).pinned &= !bit;
+                    exec.unpin(plan, bit);
                     exec.keep_replaced(next.plan, column);
                 }
                 None => self.window.drop_kept(entry, bit),
@@ -219,9 +215,8 @@ impl InPlace {
         let PlanState { written, .. } = self.jobs[plan];
         let rest = wanted & !written;
         let partial = self.covered_in_part(plan, rest, exec);
-        let slot = exec.plan_mut(plan);
-        slot.defers = false;
-        slot.wanted = rest;
+        exec.defer_no_longer(plan);
+        exec.want(plan, rest);
         let job = &mut self.jobs[plan];
         (job.partial, job.written) = (partial, 0);
     }

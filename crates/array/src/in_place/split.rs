@@ -7,7 +7,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Merge;
@@ -96,7 +96,7 @@ impl InPlace {
             return;
         }
         let plan = self.take_plan(row, Read, exec);
-        exec.plan_mut(plan).wanted = mask;
+        exec.want(plan, mask);
         exec.attach(plan, id);
         if lock != RowLock::None {
             // Content that leaves the cache while the read waits might reach the member after the read.
@@ -212,7 +212,7 @@ impl InPlace {
             return;
         }
         let plan = self.take_plan(row, Trim, exec);
-        exec.plan_mut(plan).wanted = mask;
+        exec.want(plan, mask);
         exec.attach(plan, id);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
     }
@@ -247,7 +247,7 @@ impl InPlace {
         let Plan { row, place, wanted, .. } = *exec.plan(plan);
         if self.cached_columns(row) != 0 {
             // The content was written again, or is in flight, while this plan waited.
-            exec.plan_mut(plan).gave_up = true;
+            exec.give_up(plan);
             return;
         }
         let parity = exec.geometry().parity_columns();
@@ -258,10 +258,10 @@ impl InPlace {
             targets &= !parity;
         }
         if self.writes_ahead() && targets != 0 {
-            exec.plan_mut(plan).steps.push(Step::Journal);
+            exec.push_journal_wait(plan);
         }
         exec.push_operations(plan, targets, OperationKind::Trim, |_| Class::Metadata, place);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// Builds the steps of a flush.
@@ -269,8 +269,8 @@ impl InPlace {
         exec.build_flush_of(plan, |_| true);
         if let Some(intent) = &mut self.intent {
             // Content written without a missing member is durable once metadata records that the member is missing.
-            exec.plan_mut(plan).steps.push(Step::Journal);
-            exec.plan_mut(plan).steps.acknowledge_here();
+            exec.push_journal_wait(plan);
+            exec.acknowledge_here(plan);
             intent.flush_begun();
         }
     }
@@ -296,12 +296,12 @@ impl InPlace {
                 self.load_sectors(plan, column, id, sectors, before & bit != 0, exec);
                 let cover = if before & bit != 0 { exec.cover(plan, column) | sectors } else { sectors };
                 exec.set_cover(plan, column, cover);
-                exec.plan_mut(plan).wanted |= bit;
+                exec.want_also(plan, bit);
                 let partial = &mut self.jobs[plan].partial;
                 *partial = if cover == exec.whole_page() { *partial & !bit } else { *partial | bit };
             }
         } else {
-            exec.plan_mut(plan).wanted = mask;
+            exec.want(plan, mask);
             // A later merge needs the covered sectors; without merges they are not used.
             for column in columns(mask) {
                 exec.set_cover(plan, column, exec.whole_page());

@@ -5,7 +5,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose, Step};
+use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::Acknowledge;
 use stripewise_core::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
@@ -38,7 +38,7 @@ impl InPlace {
         let lost = self.lost_columns(plan, exec);
         // A page that could not be read can still be written, which heals it; a failed member accepts no writes.
         let failed = if lost == 0 { 0 } else { exec.columns_on_failed(plan) };
-        exec.plan_mut(plan).missing = if absorbs { lost & !self.jobs[plan].kept } else { lost };
+        exec.miss(plan, if absorbs { lost & !self.jobs[plan].kept } else { lost });
         if self.defers_parity(plan, lost, exec, driver) {
             return Ok(());
         }
@@ -47,9 +47,9 @@ impl InPlace {
             self.release_versions(plan, exec, driver);
         }
         let deltas = self.deltas(exec.plan(plan).row);
-        let slot = exec.plan_mut(plan);
-        if slot.wanted | slot.dirty == 0 && deltas == 0 {
-            slot.decision = Decision::forced(Routine::Plain, Reason::NothingLate);
+        let Plan { wanted, dirty, .. } = *exec.plan(plan);
+        if wanted | dirty == 0 && deltas == 0 {
+            exec.decide(plan, Decision::forced(Routine::Plain, Reason::NothingLate));
             return Ok(());
         }
         let tolerable = if exec.has_bug(Bug::FailureInvented) { 0 } else { exec.geometry().parity() };
@@ -62,14 +62,14 @@ impl InPlace {
                 return self.build_update(plan, exec, driver);
             }
             exec.fail_requests(plan, lost, self);
-            exec.plan_mut(plan).wanted &= !lost;
+            exec.want_no_longer(plan, lost);
             self.jobs[plan].partial &= !lost;
         }
         let (routine, reads) = self.decide(plan, (lost, failed), exec, driver);
         self.push_pre_reads(plan, reads, routine, (lost, failed), exec);
         if absorbs {
             // The results go into the write cache.
-            exec.plan_mut(plan).steps.acknowledge_here();
+            exec.acknowledge_here(plan);
         } else {
             self.push_writes(plan, (lost, failed), exec);
         }
@@ -170,7 +170,7 @@ impl InPlace {
                     }
                     _ => live * ((updated + read).max(1) - 1),
                 };
-            exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
+            exec.push_compute(plan, pages as u16);
         }
     }
 
@@ -182,14 +182,14 @@ impl InPlace {
         let written = self.jobs[plan].written;
         let (data, parity) = (exec.geometry().data, exec.geometry().parity_columns());
         if exec.has_bug(Bug::AcknowledgeBeforeWrite) && exec.plan(plan).steps.now().is_some() {
-            exec.plan_mut(plan).steps.acknowledge_here();
+            exec.acknowledge_here(plan);
         }
         let mut targets = self.targets(plan, (lost, failed), exec);
         let hosts = self.class_of(plan, Class::HostWrite, exec);
         let class = move |column| if column < data { hosts } else { Class::Parity };
         let has_news = targets != 0 || self.jobs[plan].covers != 0;
         if self.writes_ahead() && has_news && !exec.has_bug(Bug::JournalSkipped) {
-            exec.plan_mut(plan).steps.push(Step::Journal);
+            exec.push_journal_wait(plan);
         }
         // Content written to a lost chunk is only in the parity.
         let after_data =
@@ -197,7 +197,7 @@ impl InPlace {
         let is_early = (after_data || exec.has_bug(Bug::AcknowledgeBeforeParity)) && targets & !parity != 0;
         if is_early {
             exec.push_operations(plan, targets & !parity, OperationKind::Write, class, place);
-            exec.plan_mut(plan).steps.acknowledge_here();
+            exec.acknowledge_here(plan);
             targets &= parity;
             if exec.has_bug(Bug::FlushWithoutQ) {
                 let second = q_columns(parity);
@@ -209,7 +209,7 @@ impl InPlace {
             exec.push_operations(plan, targets, OperationKind::Write, class, place);
         }
         if !is_early && !exec.has_bug(Bug::AcknowledgeBeforeWrite) {
-            exec.plan_mut(plan).steps.acknowledge_here();
+            exec.acknowledge_here(plan);
         }
     }
 
@@ -309,13 +309,13 @@ impl InPlace {
         driver: &mut D,
     ) {
         let is_fresh = decision.reason == Reason::FirstWrite || self.is_fresh(plan, exec);
-        let slot = exec.plan_mut(plan);
-        slot.decision = decision;
+        exec.decide(plan, decision);
         if decision.routine != Routine::Plain
             && !is_fresh
             && !std::mem::replace(&mut self.jobs[plan].is_reported, true)
         {
-            let (row, dirty) = (slot.row, (slot.wanted | slot.dirty).count_ones());
+            let Plan { row, wanted, dirty, .. } = *exec.plan(plan);
+            let dirty = (wanted | dirty).count_ones();
             driver.updated(&ParityUpdate { at: exec.now(), row, dirty, decision });
         }
     }
@@ -346,14 +346,9 @@ impl InPlace {
 /// Lets the update `plan` read everything once more before its row is abandoned: its data is on the members already. Any other
 /// update fails.
 fn look_again_before_abandoning<M: Memory>(plan: PlanId, exec: &mut Executor<M>) -> Result<(), TooManyLost> {
-    let slot = exec.plan_mut(plan);
-    let has_written = slot.dirty != 0 || slot.purpose == Purpose::Parity;
-    if !has_written || slot.lost == 0 || slot.looked_again {
-        return Err(TooManyLost);
-    }
-    slot.looked_again = true;
-    slot.lost = 0;
-    Ok(())
+    let Plan { dirty, purpose, .. } = *exec.plan(plan);
+    let has_written = dirty != 0 || purpose == Purpose::Parity;
+    if has_written && exec.look_again(plan) { Ok(()) } else { Err(TooManyLost) }
 }
 
 /// The columns of Q among the columns `parity`; none if parity is P alone.
@@ -413,7 +408,7 @@ impl InPlace {
         }
         if lost & exec.plan(plan).wanted != 0 {
             // Content written to a lost column is only in parity, which may be written after the mark.
-            exec.plan_mut(plan).steps.acknowledge_last();
+            exec.acknowledge_last(plan);
         }
         let is_bad = lost.count_ones() > exec.geometry().parity() && exec.geometry().parity() > 0;
         if is_bad { AfterErrors::Fail } else { AfterErrors::NextStep }

@@ -110,7 +110,7 @@ impl InPlace {
     /// Vacant pages have zeros.
     fn vacant_cleared<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Some(journal) = &mut self.journal else { return };
-        exec.plan_mut(plan).is_under_way = false;
+        exec.end_own(plan);
         (journal.record.is_under_way, journal.is_clearing) = (false, false);
         journal.record.owned.drain(..).for_each(|page| exec.memory_mut().give(page));
     }

@@ -68,9 +68,8 @@ impl InPlace {
         if wrong == 0 {
             return true;
         }
-        let slot = exec.plan_mut(plan);
-        slot.steps.end_here();
-        slot.gave_up = true;
+        exec.end_here(plan);
+        exec.give_up(plan);
         exec.fail_requests(plan, if purpose == Purpose::Read { wrong } else { wanted }, self);
         false
     }

@@ -6,7 +6,6 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::Step;
 use stripewise_exec::{AfterErrors, Built, Executor};
 
 use crate::job::{BuildResult, Cx, Job};
@@ -246,7 +245,7 @@ impl Log {
             }
             let is_first = position == 0;
             if is_first {
-                exec.plan_mut(plan).row = slot;
+                exec.set_row(plan, slot);
             }
             let number = (position + width - rotation) % width;
             let column = if number < parity {
@@ -264,7 +263,7 @@ impl Log {
             self.homes_mut(plan)[column as usize] = slot;
             position += 1;
         }
-        exec.plan_mut(plan).wanted = u64::MAX >> (64 - count);
+        exec.want(plan, u64::MAX >> (64 - count));
     }
 
     /// Lets the next stripe of `stream`, of `count` chunks where there is room for `most`, continue the band of the previous
@@ -308,8 +307,7 @@ impl Log {
         self.buffer.get_mut(place).first_request = NONE;
         // Requests that wait for the chunk to be durable now wait for the plan.
         while node != NONE {
-            let first = std::mem::replace(&mut exec.plan_mut(plan).first_request, node);
-            node = exec.attachments_mut().set_next(node, first);
+            node = exec.attach_node(plan, node);
         }
         (chunk, next_place)
     }
@@ -367,7 +365,7 @@ impl Log {
         let data = exec.plan(plan).wanted;
         let parity = present & !data;
         let pages = parity.count_ones() * (data.count_ones() - 1);
-        exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
+        exec.push_compute(plan, pages as u16);
         let is_relocation = self.stream_of(plan) >= self.hosts();
         let of_data = if is_relocation { Class::ArrayGcWrite } else { Class::HostWrite };
         let first_parity = exec.geometry().data;
@@ -380,9 +378,9 @@ impl Log {
             targets &= !(u64::MAX << (first_parity + exec.geometry().parity().div_ceil(2)));
         }
         self.push_slots(plan, targets, OperationKind::Write, class, exec);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         if exec.has_bug(Bug::StripeAcknowledgedEarly) {
-            exec.plan_mut(plan).steps.ack_after = 0;
+            exec.acknowledge_first(plan);
         }
     }
 

@@ -187,7 +187,7 @@ impl Log {
             exec.add_operation(plan, Operation { page, member, kind, class, ..Operation::default() });
             self.durable_mut().counts.summaries += 1;
         }
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// A summary is written, and with it its batch.

@@ -46,7 +46,7 @@ impl Log {
         self.decode_slots(plan, missing, Version::Old, exec);
         if !self.is_right(plan, missing & wanted, Version::Old, exec) {
             self.jobs[plan].trust = if trust == Trust::Result { Trust::Asks } else { Trust::Nothing };
-            exec.plan_mut(plan).build_again = true;
+            exec.build_again(plan);
         }
     }
 

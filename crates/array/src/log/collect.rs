@@ -54,7 +54,7 @@ impl Log {
                 self.collection =
                     Some(Collection { next: stripe.1, reads: collection.reads + 1, ..collection });
                 let plan = self.plan_of_stripe(stripe, Collect, exec);
-                exec.plan_mut(plan).wanted = wanted;
+                exec.want(plan, wanted);
                 exec.begin(plan, self, driver);
                 true
             }

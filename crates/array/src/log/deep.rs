@@ -45,7 +45,7 @@ impl Log {
         exec: &mut Executor<M>,
     ) -> u32 {
         let first = open.next;
-        exec.plan_mut(plan).row = first;
+        exec.set_row(plan, first);
         let mut place = self.buffer.first(stream);
         // The stream of a plan is that of its first column, even if that column has no chunk.
         self.set_place(plan, 0, place);
@@ -85,7 +85,7 @@ impl Log {
             }
         }
         open.next = first + u64::from(column + 2 * self.width);
-        exec.plan_mut(plan).wanted = data;
+        exec.want(plan, data);
         parity.count_ones()
     }
 

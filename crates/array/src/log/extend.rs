@@ -116,7 +116,7 @@ impl Log {
         for (nth, (slot, _)) in (exec.geometry().data..).zip(parity) {
             self.homes_mut(plan)[nth as usize] = slot;
         }
-        exec.plan_mut(plan).wanted = 1 << column;
+        exec.want(plan, 1 << column);
         self.directory.put_data(slot, chunk, false);
         // The summary is in flight again, too.
         self.segments.write_begun(segment);

@@ -77,7 +77,7 @@ impl Log {
         self.unlock_segment(plan, Purpose::Merge, exec);
         self.buffer.unreserve(1);
         self.merges.retain(|&(_, merge)| merge != plan);
-        let mut node = self.turn_attachments(plan, exec);
+        let mut node = exec.reverse_requests(plan);
         while node != NONE {
             let Attachment { request: id, next: second } = exec.attachments()[node];
             if self.is_durable(exec) {
@@ -105,16 +105,6 @@ impl Log {
                 }
             }
         }
-    }
-
-    /// Reverses the list of requests that wait for `plan`, so that it begins with the first, and returns its head.
-    fn turn_attachments<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> u32 {
-        let mut node = std::mem::replace(&mut exec.plan_mut(plan).first_request, NONE);
-        while node != NONE {
-            let first = std::mem::replace(&mut exec.plan_mut(plan).first_request, node);
-            node = exec.attachments_mut().set_next(node, first);
-        }
-        exec.plan(plan).first_request
     }
 }
 

@@ -7,7 +7,7 @@ use stripewise_core::format::crc32c;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
-use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::plan::Purpose;
 use stripewise_core::read::ReadPolicy;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
@@ -84,7 +84,7 @@ impl Log {
 
     /// Lets `plan` read a column of its stripe, which holds `chunk`.
     fn want<M: Memory>(&mut self, plan: PlanId, column: u32, chunk: u64, exec: &mut Executor<M>) {
-        exec.plan_mut(plan).wanted |= 1 << column;
+        exec.want_also(plan, 1 << column);
         let content = self.known(chunk);
         self.set_content(plan, column, content);
     }
@@ -199,7 +199,7 @@ impl Log {
         if lost == 0 {
             lost = exec.redirect(plan, self, driver);
         }
-        exec.plan_mut(plan).missing = lost;
+        exec.miss(plan, lost);
         if wanted & lost == 0 {
             // A direct read is verified against its own checksum.
             self.jobs[plan].end_asking();
@@ -211,16 +211,13 @@ impl Log {
             return Ok(Built::Ready);
         }
         if self.is_beyond(lost, wanted, exec) {
-            let slot = exec.plan_mut(plan);
-            if slot.lost != 0 && !slot.looked_again {
-                // A column that cannot be read now may be read a second time.
-                slot.looked_again = true;
-                slot.lost = 0;
+            // A column that cannot be read now may be read a second time.
+            if exec.look_again(plan) {
                 return self.build_log_read(plan, class, exec, driver);
             }
             if class == Class::ArrayGcRead && wanted & !lost != 0 {
                 // The remaining chunks of the victim are saved.
-                slot.gave_up = true;
+                exec.give_up(plan);
                 self.push_slots(plan, wanted & !lost, OperationKind::Read, |_| class, exec);
                 self.acknowledge_read(plan, class, exec);
                 return Ok(Built::Ready);
@@ -229,8 +226,8 @@ impl Log {
         }
         if self.jobs[plan].trust == Trust::Asks && !self.told_by_batch(plan, exec) {
             self.push_copy(plan, exec)?;
-            exec.plan_mut(plan).steps.push(Step::Compute { pages: 0 });
-            exec.plan_mut(plan).steps.ack_after = u8::MAX;
+            exec.push_compute(plan, 0);
+            exec.acknowledge_nobody(plan);
             return Ok(Built::Ready);
         }
         let sources = self.stripe_sources(present, lost, wanted, exec);
@@ -239,17 +236,17 @@ impl Log {
         self.push_slots(plan, sources, OperationKind::Read, class_of, exec);
         let summed = if self.depth > 1 { sources } else { data };
         let pages = (lost & data).count_ones() * (summed.count_ones() - 1);
-        exec.plan_mut(plan).steps.push(Step::Compute { pages: pages as u16 });
+        exec.push_compute(plan, pages as u16);
         self.acknowledge_read(plan, class, exec);
         Ok(Built::Ready)
     }
 
     /// A host read is acknowledged once its content is there; a write has more steps to come.
     fn acknowledge_read<M: Memory>(&mut self, plan: PlanId, class: Class, exec: &mut Executor<M>) {
-        let slot = exec.plan_mut(plan);
-        slot.steps.acknowledge_here();
-        if class != Class::HostRead {
-            slot.steps.ack_after = u8::MAX;
+        if class == Class::HostRead {
+            exec.acknowledge_here(plan);
+        } else {
+            exec.acknowledge_nobody(plan);
         }
     }
 

@@ -9,7 +9,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationId, OperationKind, Outcome};
-use stripewise_core::plan::{Plan, Step};
+use stripewise_core::plan::Plan;
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
@@ -251,9 +251,10 @@ impl Log {
             // One of each member, except in a deep stripe.
             let is_its = |slot: u64| slot != NOWHERE && self.is_lacking(slot);
             let columns = self.homes(plan).iter().enumerate().filter(|&(_, &slot)| is_its(slot));
-            exec.plan_mut(plan).wanted = columns.fold(0, |mask, (column, _)| mask | 1 << column);
+            exec.want(plan, columns.fold(0, |mask, (column, _)| mask | 1 << column));
             if exec.has_bug(Bug::FirstRowRebuilt) {
-                exec.plan_mut(plan).wanted &= exec.plan(plan).wanted.wrapping_neg();
+                let wanted = exec.plan(plan).wanted;
+                exec.want(plan, wanted & wanted.wrapping_neg());
             }
             exec.begin(plan, self, driver);
         }
@@ -291,14 +292,14 @@ impl Log {
             }
             return self.build_salvage(plan, lost, exec);
         }
-        exec.plan_mut(plan).missing = lost;
+        exec.miss(plan, lost);
         let sources = self.stripe_sources(present, lost, target, exec) | held;
         self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
         if target != 0 {
-            exec.plan_mut(plan).steps.push(Step::Compute { pages: sources.count_ones() as u16 });
+            exec.push_compute(plan, sources.count_ones() as u16);
             self.push_slots(plan, target, OperationKind::Write, |_| Class::Repair, exec);
         }
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// The columns of `mask` on members that are being rebuilt whose content can be verified, although the segment is not yet
@@ -343,7 +344,7 @@ impl Log {
             let class = Class::Repair;
             exec.push_step(plan, [Operation { page, member, kind, class, column, ..Operation::default() }]);
         }
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         Ok(())
     }
 
@@ -391,7 +392,7 @@ impl Log {
 
     /// Handles a failed write to the member that is rebuilt: the chunk is not on the member.
     pub(crate) fn gave_up_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
-        exec.plan_mut(plan).gave_up = true;
+        exec.give_up(plan);
         AfterErrors::NextStep
     }
 

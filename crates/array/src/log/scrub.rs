@@ -9,7 +9,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{Plan, Step};
+use stripewise_core::plan::Plan;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 use crate::job::{BuildResult, Cx, Job};
@@ -170,7 +170,7 @@ impl Log {
         let (member, page) = self.member(slot);
         let (kind, class, column) = (OperationKind::Read, Class::Repair, column as u8);
         exec.push_step(plan, [Operation { page, member, kind, class, column, ..Operation::default() }]);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         self.durable_mut().members.scrub.counts.pages += 1;
         Ok(())
     }
@@ -209,9 +209,8 @@ impl Log {
             }
             return self.build_salvage(plan, lost, exec);
         }
-        let slot = exec.plan_mut(plan);
-        slot.missing = lost;
-        slot.wanted = wanted;
+        exec.miss(plan, lost);
+        exec.want(plan, wanted);
         if bad == 0 {
             let sources = present & !lost;
             self.durable_mut().members.scrub.counts.pages += u64::from(sources.count_ones());
@@ -220,12 +219,12 @@ impl Log {
             // The valid chunks may have to move, so all of them are read.
             let sources = data & !lost | self.stripe_sources(present, lost, wanted, exec);
             self.push_slots(plan, sources, OperationKind::Read, |_| Class::Decode, exec);
-            exec.plan_mut(plan).steps.push(Step::Compute { pages: sources.count_ones() as u16 });
+            exec.push_compute(plan, sources.count_ones() as u16);
             if rewritten != 0 && !exec.has_bug(Bug::RepairNotWritten) {
                 self.push_slots(plan, rewritten, OperationKind::Write, |_| Class::Repair, exec);
             }
         }
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// Whether the `bad` columns of a stripe may be rewritten where they are: only with content of a known checksum, which
@@ -237,24 +236,19 @@ impl Log {
 
     /// Whether columns with errors are read once more, because too much seems lost: only once.
     pub(crate) fn looks_again<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
-        let slot = exec.plan_mut(plan);
-        let looks = self.jobs[plan].trust != Trust::Nothing && slot.lost != 0 && !slot.looked_again;
-        if looks {
-            (slot.looked_again, slot.lost) = (true, 0);
-        }
-        looks
+        self.jobs[plan].trust != Trust::Nothing && exec.look_again(plan)
     }
 
     /// Builds the steps for a stripe whose `lost` columns cannot be decoded: read the valid chunks of the rest. Valid chunks
     /// that cannot be read are lost; a stripe without valid chunks loses nothing.
     pub(crate) fn build_salvage<M: Memory>(&mut self, plan: PlanId, lost: u64, exec: &mut Executor<M>) {
         let left = self.live_columns(plan, exec) & !lost;
-        let slot = exec.plan_mut(plan);
-        slot.gave_up = true;
-        (slot.missing, slot.wanted) = (lost, left);
+        exec.give_up(plan);
+        exec.miss(plan, lost);
+        exec.want(plan, left);
         self.jobs[plan].trust = Trust::Nothing;
         self.push_slots(plan, left, OperationKind::Read, |_| Class::Decode, exec);
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// The data columns of the stripe of `plan` that hold valid chunks.

@@ -449,7 +449,7 @@ impl Log {
             let (kind, class, column) = (OperationKind::Write, Class::Metadata, nth as u8);
             exec.add_operation(plan, Operation { page, member, kind, class, column, ..Operation::default() });
         }
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
     }
 
     /// A plan of [`Self::build_sync`] is over.

@@ -41,7 +41,7 @@ impl Log {
     /// Builds the step of reading a summary: a copy that was not found bad.
     fn build_tell<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> Result<(), TooManyLost> {
         self.push_copy(plan, exec)?;
-        exec.plan_mut(plan).steps.acknowledge_here();
+        exec.acknowledge_here(plan);
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl Log {
             self.set_content(plan, column, content.unwrap_or(Content::UNKNOWN));
         }
         self.jobs[plan].trust = Trust::Sources;
-        exec.plan_mut(plan).build_again = true;
+        exec.build_again(plan);
     }
 
     /// A summary was read, or none of its copies can be read.

@@ -4,7 +4,7 @@ use stripewise_core::geometry::Place;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory as _, PageMemory};
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome, Timing};
-use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::plan::Purpose;
 use stripewise_core::request::{HostRequest, RequestKind};
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{ArrayOf, Controller as _, Executor};
@@ -64,7 +64,7 @@ fn a_plan_that_begins_is_under_way() {
 fn a_plan_that_begins_has_the_lock_that_it_takes() {
     let mut rig = idle();
     rig.array.exec.take_plan(0, Purpose::Read);
-    rig.array.exec.plan_mut(PLAN).lock = RowLock::Exclusive;
+    rig.array.exec.take_turn(PLAN, RowLock::Exclusive);
     with(&mut rig, |exec, placement, world| exec.begin(PLAN, placement, world));
 }
 
@@ -99,8 +99,7 @@ fn a_plan_that_is_woken_is_under_way() {
 fn a_plan_that_is_woken_has_the_lock_that_it_takes() {
     let mut exec = planned();
     assert!(exec.try_lock(0, RowLock::Exclusive));
-    exec.plan_mut(PLAN).lock = RowLock::Shared;
-    exec.wake(PLAN);
+    exec.wake_with(PLAN, RowLock::Shared);
 }
 
 #[cfg(debug_assertions)]
@@ -152,7 +151,7 @@ fn only_a_row_of_the_array_is_locked() {
 fn a_lock_is_released_only_by_a_plan_that_has_it() {
     let mut exec = planned();
     assert!(exec.try_lock(0, RowLock::Shared));
-    exec.plan_mut(PLAN).lock = RowLock::Exclusive;
+    exec.take_turn(PLAN, RowLock::Exclusive);
     exec.release(PLAN);
 }
 
@@ -287,7 +286,7 @@ fn an_operation_is_added_only_if_there_is_room_for_it() {
 #[should_panic(expected = "plan 0 gets an operation, and its last step is Some(Compute { pages: 1 })")]
 fn an_operation_is_added_to_a_step_of_operations() {
     let mut exec = planned();
-    exec.plan_mut(PLAN).steps.push(Step::Compute { pages: 1 });
+    exec.push_compute(PLAN, 1);
     exec.add_operation(PLAN, Operation::default());
 }
 

@@ -5,7 +5,7 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::PageMemory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::plan::Purpose;
 use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
 use stripewise_core::scheme::{Members, Scheme};
@@ -51,7 +51,7 @@ impl WholeRows {
             _ => Purpose::Write,
         };
         let plan = exec.take_plan(piece.row, purpose);
-        exec.plan_mut(plan).wanted = mask_of(&piece);
+        exec.want(plan, mask_of(&piece));
         exec.attach(plan, id);
         Some(plan)
     }
@@ -111,10 +111,10 @@ impl PlanHandler<PageMemory> for WholeRows {
                     return Err(TooManyLost);
                 }
                 exec.push_operations(plan, rest, OperationKind::Read, |_| Class::PreRead, place);
-                exec.plan_mut(plan).steps.push(Step::Compute { pages: 1 });
+                exec.push_compute(plan, 1);
                 let written = wanted | exec.geometry().parity_columns();
                 exec.push_operations(plan, written, OperationKind::Write, |_| Class::HostWrite, place);
-                exec.plan_mut(plan).steps.acknowledge_here();
+                exec.acknowledge_here(plan);
             }
         }
         Ok(Built::Ready)

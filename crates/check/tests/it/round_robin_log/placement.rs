@@ -20,7 +20,7 @@ use stripewise_core::format::crc32c;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory as _, PageId, PageMemory};
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Purpose, Step};
+use stripewise_core::plan::Purpose;
 use stripewise_core::request::RequestKind;
 use stripewise_exec::bytes::Version;
 use stripewise_exec::{Built, Executor, Metadata, Placement, PlanHandler, Split, TooManyLost, When};
@@ -139,7 +139,7 @@ impl RoundRobinLog {
         driver: &mut D,
     ) {
         let plan = exec.take_plan(row.into(), purpose);
-        exec.plan_mut(plan).wanted = chunks << 1;
+        exec.want(plan, chunks << 1);
         if let Some(id) = host {
             exec.attach(plan, id);
             let chunk = chunks.trailing_zeros() as usize;
@@ -160,7 +160,7 @@ impl RoundRobinLog {
         driver: &mut D,
     ) {
         let plan = exec.take_plan(row.into(), Purpose::Append);
-        exec.plan_mut(plan).wanted = exec.geometry().data_columns();
+        exec.want(plan, exec.geometry().data_columns());
         self.sequence += 1;
         let sum = |&(page, buffer): &(u64, PageId)| (page, crc32c(exec.memory().bytes(buffer)));
         let record = Record { sequence: self.sequence, chunks: pages.iter().map(sum).collect() };
@@ -320,13 +320,13 @@ impl PlanHandler<PageMemory> for RoundRobinLog {
                 if exec.members().volatile_cache {
                     exec.build_flush_of(plan, |_| true);
                 }
-                exec.plan_mut(plan).steps.push(Step::Compute { pages: self.chunks() as u16 + 1 });
+                exec.push_compute(plan, self.chunks() as u16 + 1);
                 let is_dropped = self.planted == Some(Planted::ParityDropped) && exec.is_any_failed();
                 let written =
                     if is_dropped { exec.geometry().data_columns() } else { exec.geometry().all_columns() };
                 let place = exec.plan(plan).place;
                 exec.push_operations(plan, written, OperationKind::Write, |_| Class::HostWrite, place);
-                exec.plan_mut(plan).steps.acknowledge_here();
+                exec.acknowledge_here(plan);
             }
             Purpose::Read => exec.build_row_read(plan, Class::HostRead)?,
             Purpose::Merge => exec.build_row_read(plan, Class::PreRead)?,
