@@ -72,44 +72,44 @@ pub enum Purpose {
 }
 
 /// A slot of the plan arena.
+///
+/// The order of the fields is their order in memory. The first 64 bytes, one line of a processor's cache, are what every
+/// operation of every plan uses. What only some schemes use comes last, and is not touched by others.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub struct Plan {
     /// The row, or the first slot of the stripe.
     pub row: u64,
     /// The place of the row on the members.
     pub place: Place,
-    /// What the plan is for.
-    pub purpose: Purpose,
-    /// Whether the plan is taken and not finished.
-    pub is_under_way: bool,
-    /// The row lock that it takes.
-    pub lock: RowLock,
-    /// The order in which plans took or awaited their row locks.
-    pub turn: u64,
-    /// For an update of parity that waits: the writes of its row that came before it and are not over.
-    pub ahead: u32,
     /// Data columns that hosts read or write.
     pub wanted: u64,
     /// Columns that returned an error in this plan, besides those on failed members.
     pub lost: u64,
     /// Columns that the steps do not use: those that were lost when the steps were built.
     pub missing: u64,
-    /// Data columns that are written and that parity does not cover: memory has their new content.
-    pub dirty: u64,
-    /// Columns whose members keep old versions for the writes of this plan.
-    pub pinned: u64,
-    /// Whether the plan writes data and defers its parity.
-    pub defers: bool,
-    /// For a read: columns whose cached content it has recorded.
-    pub overlaid: u64,
-    /// Whether hosts are acknowledged from controller memory, after its latency.
-    pub ends_in_memory: bool,
-    /// For a read: how it gets its chunks.
-    pub path: Path,
-    /// Its reads of deltas.
-    pub deltas: DeltaReads,
+    /// Hosts to acknowledge: a list of [`Attachment`]s.
+    pub first_request: u32,
+    /// The number of the host request that it was created for, as in [`crate::Operation::request`].
+    pub request: u32,
+    /// The next plan that waits for the same row, or the next free plan.
+    pub next: PlanId,
+    /// What the plan is for.
+    pub purpose: Purpose,
+    /// The row lock that it takes.
+    pub lock: RowLock,
+    /// Whether the plan is taken and not finished.
+    pub is_under_way: bool,
     /// Whether the plan ends without having done its work.
     pub gave_up: bool,
+    /// Its steps, after how far it is.
+    pub steps: Steps,
+    /// Its reads of deltas.
+    pub deltas: DeltaReads,
+    /// Whether the plan writes data and defers its parity.
+    pub defers: bool,
+    /// Whether hosts are acknowledged from controller memory, after its latency.
+    pub ends_in_memory: bool,
     /// Whether the plan read, without the row lock, content that does not match the row's checksums: a write may have
     /// intervened.
     pub doubts: bool,
@@ -119,17 +119,24 @@ pub struct Plan {
     pub looked_again: bool,
     /// The routine of a parity update, and the reason.
     pub decision: Decision,
-    /// Its steps, and how far it is.
-    pub steps: Steps,
-    /// Hosts to acknowledge: a list of [`Attachment`]s.
-    pub first_request: u32,
-    /// The number of the host request that it was created for, as in [`crate::Operation::request`].
-    pub request: u32,
-    /// The next plan that waits for the same row, or the next free plan.
-    pub next: PlanId,
+    /// The order in which plans took or awaited their row locks.
+    pub turn: u64,
+    /// Data columns that are written and that parity does not cover: memory has their new content.
+    pub dirty: u64,
+    /// Columns whose members keep old versions for the writes of this plan.
+    pub pinned: u64,
+    /// For a read: columns whose cached content it has recorded.
+    pub overlaid: u64,
     /// Where its time went.
     pub times: Times,
+    /// For an update of parity that waits: the writes of its row that came before it and are not over.
+    pub ahead: u32,
+    /// For a read: how it gets its chunks.
+    pub path: Path,
 }
+
+/// What every operation uses is in the first line of the cache.
+const _: () = assert!(std::mem::offset_of!(Plan, steps) + Steps::PROGRESS_BYTES == 64);
 
 /// The operations of a plan that read deltas: the first of them, and their number.
 #[derive(Clone, Copy, Debug, Default)]

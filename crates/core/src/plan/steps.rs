@@ -22,38 +22,42 @@ pub enum Step {
     Journal,
 }
 
-/// The steps of a plan, and how far it is.
+/// The steps of a plan, and how far it is. The order of the fields is their order in memory.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Steps {
-    list: [Step; STEPS_MAX],
-    count: u8,
-    /// The current step.
-    pub current: u8,
-    /// Hosts are acknowledged when this step is complete.
-    pub ack_after: u8,
     /// Number of operations in the plan's slice of the arena.
     pub operations: u16,
     /// Number of operations of the current step that have not completed.
     pub outstanding: u16,
+    /// The current step.
+    pub current: u8,
+    /// Hosts are acknowledged when this step is complete.
+    pub ack_after: u8,
     /// Whether an operation of the current step failed.
     pub trouble: bool,
+    count: u8,
+    list: [Step; STEPS_MAX],
 }
 
 impl Default for Steps {
     fn default() -> Self {
         Self {
-            list: [Step::Compute { pages: 0 }; STEPS_MAX],
-            count: 0,
-            current: 0,
-            ack_after: 0,
             operations: 0,
             outstanding: 0,
+            current: 0,
+            ack_after: 0,
             trouble: false,
+            count: 0,
+            list: [Step::Compute { pages: 0 }; STEPS_MAX],
         }
     }
 }
 
 impl Steps {
+    /// The bytes before the list of steps.
+    pub(super) const PROGRESS_BYTES: usize = std::mem::offset_of!(Self, list);
+
     /// Removes all steps.
     #[inline]
     pub fn clear(&mut self) {
