@@ -24,8 +24,8 @@ pub use stripewise_core::{
     Acknowledge, Acknowledgement, Admission, At, Bug, CellTimes, Class, CodeSection, Driver, EachMember,
     Found, GeometrySection, HostRequest, Loads, Media, MemberLoad, Members, Memory, Merge, Metadata,
     MixSection, NoMemory, Operation, OperationId, OperationKind, Outcome, PRESETS, PageId, PageMemory,
-    PagePool, Parity, Payload, PlanId, PlanView, Purpose, RequestKind, RowLock, RowWaits, Rows, SECTOR_BYTES,
-    STEPS_MAX, Scheme, SchemeError, Step, SubmitError, Timing, WindowSize,
+    PagePool, Parity, Payload, PlanId, PlanView, Purpose, RequestKind, RowLock, RowNo, RowWaits, Rows,
+    SECTOR_BYTES, STEPS_MAX, Scheme, SchemeError, Step, SubmitError, Timing, WindowSize,
 };
 pub use stripewise_core::{
     cache, coordination, custom, dispatch, explain, format, geometry, hotness, placement, read, update,

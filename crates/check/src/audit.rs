@@ -1,6 +1,7 @@
 //! Audit of the content of members: compares it with the model, independently of the controller.
 
 use std::collections::BTreeMap;
+use stripewise_array::RowNo;
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::{Acknowledge, Array, Controller, PageMemory};
@@ -61,7 +62,7 @@ impl Audit<'_> {
 
     /// The version of a column that parity covers, if available: an old version while the row's parity is deferred.
     /// If the write was the only one, only the current version is valid.
-    fn covered(&self, row: u64, column: u32) -> Option<Vec<u8>> {
+    fn covered(&self, row: RowNo, column: u32) -> Option<Vec<u8>> {
         if self.array.covered_in_cache(row) >> column & 1 != 0 {
             return Some(self.cached(row, column).0.to_vec());
         }
@@ -88,7 +89,7 @@ impl Audit<'_> {
     }
 
     /// A parity column with all its deltas applied, if all deltas can be read.
-    fn parity(&self, row: u64, column: u32) -> Option<Vec<u8>> {
+    fn parity(&self, row: RowNo, column: u32) -> Option<Vec<u8>> {
         if let Some(page) = self.array.kept_parity(row, column) {
             return Some(self.array.memory_ref().page(page).to_vec());
         }
@@ -108,7 +109,7 @@ impl Audit<'_> {
     }
 
     /// The page of a column, if its member is alive and the page can be read.
-    fn read(&self, row: u64, column: u32) -> Option<&[u8]> {
+    fn read(&self, row: RowNo, column: u32) -> Option<&[u8]> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let member = geometry.member(place, column);
@@ -120,12 +121,12 @@ impl Audit<'_> {
     }
 
     /// Whether the row's parity must be correct.
-    fn is_settled(&self, row: u64) -> bool {
+    fn is_settled(&self, row: RowNo) -> bool {
         // A background commit is not counted among the requests in flight.
         (self.is_alone && !self.array.is_committing(row)) || !self.array.is_updating(row)
     }
 
-    fn content(&self, row: u64, column: u32) -> Content {
+    fn content(&self, row: RowNo, column: u32) -> Content {
         if let Some(bytes) = self.read(row, column) {
             return Content::Bytes(bytes.to_vec());
         }
@@ -148,12 +149,12 @@ impl Audit<'_> {
 
     /// The versions of a whole row that parity covers, decoded if they cannot be read; `None` if more is lost than
     /// the code tolerates.
-    fn complete(&self, row: u64) -> Option<Covered> {
+    fn complete(&self, row: RowNo) -> Option<Covered> {
         self.complete_without(row, None)
     }
 
     /// The same, without reading the column `left_out`.
-    fn complete_without(&self, row: u64, left_out: Option<u32>) -> Option<Covered> {
+    fn complete_without(&self, row: RowNo, left_out: Option<u32>) -> Option<Covered> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let indices: Vec<u32> =
@@ -176,7 +177,7 @@ impl Audit<'_> {
     }
 
     /// Whether data of `row` would be lost with `member`: it is there, and what the other columns decode to is something else.
-    pub(crate) fn depends_on(&self, row: u64, member: u16) -> bool {
+    pub(crate) fn depends_on(&self, row: RowNo, member: u16) -> bool {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let column = (0..geometry.data).find(|&column| geometry.member(place, column) == member);
@@ -191,7 +192,7 @@ impl Audit<'_> {
     ///
     /// # Errors
     /// The violation.
-    pub(crate) fn durable_row(&self, row: u64) -> Result<(), String> {
+    pub(crate) fn durable_row(&self, row: RowNo) -> Result<(), String> {
         let settled = Audit { is_alone: true, ..*self };
         settled.row(row).map_err(|what| format!("a flush left parity late: {what}"))
     }
@@ -200,7 +201,7 @@ impl Audit<'_> {
     ///
     /// # Errors
     /// The violation.
-    pub(crate) fn row(&self, row: u64) -> Result<(), String> {
+    pub(crate) fn row(&self, row: RowNo) -> Result<(), String> {
         let geometry = self.array.geometry();
         if geometry.parity() == 0 || !self.is_settled(row) {
             return Ok(());
@@ -225,14 +226,15 @@ impl Audit<'_> {
     }
 
     /// Whether a delta of a parity column was unreadable at any time, or lies on a lost log member.
-    fn was_unlogged(&self, row: u64, column: u32) -> bool {
+    fn was_unlogged(&self, row: RowNo, column: u32) -> bool {
         let Some(parity) = column.checked_sub(self.array.geometry().data) else { return false };
         let is_lost = |member| self.array.is_failed(member);
-        self.unlogged.contains_key(&(row, parity)) || self.array.log_member(parity).is_some_and(is_lost)
+        self.unlogged.contains_key(&(row.number(), parity))
+            || self.array.log_member(parity).is_some_and(is_lost)
     }
 
     /// Checks that a row marked as lost has lost more chunks than the code tolerates.
-    fn lost_too_much(&self, row: u64) -> Result<(), String> {
+    fn lost_too_much(&self, row: RowNo) -> Result<(), String> {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let faults = self.flash.media().log();
@@ -300,7 +302,7 @@ impl Audit<'_> {
     }
 
     /// Whether every column of `row` can be read on a live member, and the columns are consistent.
-    pub(crate) fn is_whole(&self, row: u64) -> bool {
+    pub(crate) fn is_whole(&self, row: RowNo) -> bool {
         let columns = self.array.geometry().columns;
         let alone = Audit { is_alone: true, ..*self };
         !self.array.is_stale(row)
@@ -328,13 +330,13 @@ impl Audit<'_> {
     }
 
     /// The content of a chunk in a write cache, and a mask of its sectors.
-    fn cached(&self, row: u64, column: u32) -> (&[u8], u64) {
+    fn cached(&self, row: RowNo, column: u32) -> (&[u8], u64) {
         let cached = self.array.cached_content(row, column);
         cached.map_or((&[], 0), |(page, sectors)| (self.array.memory_ref().page(page), sectors))
     }
 
     /// Whether acknowledged content of a chunk was lost between the write cache and its member.
-    pub(crate) fn has_lost(&self, row: u64, column: u32) -> bool {
+    pub(crate) fn has_lost(&self, row: RowNo, column: u32) -> bool {
         self.array.lost_content().any(|lost| lost == (row, column))
     }
 
@@ -361,7 +363,7 @@ impl Audit<'_> {
         let geometry = self.array.geometry();
         (0..self.array.host_pages())
             .try_for_each(|page| self.page(page, false, |sector| self.model.floor(sector)))?;
-        (0..geometry.rows()).try_for_each(|row| self.row(row))?;
+        (0..geometry.rows()).try_for_each(|row| self.row(RowNo::new(row)))?;
         self.array.lost_content().try_for_each(|(row, _)| self.lost_too_much(row))?;
         self.array.audit_zones().map_err(|what| format!("the map of zones disagrees with itself: {what}"))?;
         self.flash.audit().map_err(|what| format!("the flash disagrees with itself: {what}"))
@@ -385,8 +387,8 @@ impl Audit<'_> {
         pages: impl Iterator<Item = u64>,
         is_read: bool,
         faults: &[Fault],
-        parity_lost: impl Fn(u64) -> u64,
-        was_lost: impl Fn(u64, u32) -> bool,
+        parity_lost: impl Fn(RowNo) -> u64,
+        was_lost: impl Fn(RowNo, u32) -> bool,
     ) -> bool {
         let geometry = self.array.geometry();
         pages.flat_map(|page| self.array.places_of(page)).any(|(row, column)| {

@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use stripewise_array::RowNo;
 
 use stripewise_array::{Controller as _, PageMemory};
 use stripewise_exec::{ArrayOf, Placement};
@@ -257,7 +258,7 @@ where
         let page_sectors = (world.flash.media().page_bytes() / SECTOR) as u64;
         for page in 0..array.exec.host_pages() {
             let home = array.placement.home(page).map(|(row, column)| {
-                let place = array.exec.geometry().place(row);
+                let place = array.exec.geometry().place(RowNo::new(row));
                 (array.exec.geometry().member(place, column), place.page)
             });
             if home.is_some_and(|(member, _)| array.is_failed(member)) {

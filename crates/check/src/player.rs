@@ -1,6 +1,7 @@
 //! The host of a case: sends its requests, and compares the results with the model.
 
 use std::collections::BTreeMap;
+use stripewise_array::RowNo;
 
 use stripewise_array::geometry::Geometry;
 use stripewise_array::update::{Choice, MemberLoad, Routine};
@@ -118,9 +119,9 @@ pub(crate) struct Player {
     /// Number of page changes started so far; see [`Player::faults`].
     pub changes: u64,
     /// For each row, the number of changes that had been started when an update last locked it.
-    pub begun: BTreeMap<u64, u64>,
+    pub begun: BTreeMap<RowNo, u64>,
     geometry: Geometry,
-    delta_rows: BTreeMap<(u16, u32), u64>,
+    delta_rows: BTreeMap<(u16, u32), RowNo>,
     /// For each page of a log, the event in which a stripe last began to be written there.
     pub(crate) appended: BTreeMap<(u16, u32), u64>,
     asks: Vec<Ask>,
@@ -208,7 +209,7 @@ impl Player {
     }
 
     /// The row whose delta was last read from this page of a log member.
-    pub(crate) fn delta_row(&self, member: u16, page: u32) -> Option<u64> {
+    pub(crate) fn delta_row(&self, member: u16, page: u32) -> Option<RowNo> {
         self.delta_rows.get(&(member, page)).copied()
     }
 
@@ -353,7 +354,7 @@ impl Host<PageMemory> for Player {
 
     /// Under the policy `custom`: RMW, RCW and no choice in turn.
     fn choose(&mut self, choice: &Choice<'_>, _: &dyn MemberLoad) -> Option<Routine> {
-        match (choice.row + choice.updated) % 3 {
+        match (choice.row.number() + choice.updated) % 3 {
             0 => Some(Routine::Rmw),
             1 => Some(Routine::Rcw),
             _ => None,

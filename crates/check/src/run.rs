@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use stripewise_array::RowNo;
 
 use stripewise_array::placement::{Commit, Persistence};
 use stripewise_array::{Class, Controller, PageMemory, Scheme};
@@ -91,9 +92,9 @@ struct CaseRun<'a> {
     bug: Option<Planted>,
     played: u64,
     /// Rows with lost content, with the last event after which they were lost: a write may have repaired them since.
-    stale: BTreeMap<u64, u64>,
+    stale: BTreeMap<RowNo, u64>,
     /// Chunks, by row and column, whose acknowledged content was lost, with the last event after which it was lost.
-    lost: BTreeMap<(u64, u32), u64>,
+    lost: BTreeMap<(RowNo, u32), u64>,
     /// Deltas that could not be read.
     unlogged: Unlogged,
     /// Number of media faults whose effect on the log is known.
@@ -323,7 +324,7 @@ impl<'a> CaseRun<'a> {
         for parity in 0..geometry.parity() {
             let Some(member) = array.log_member(parity) else { return };
             let rows = if array.is_failed(member) { geometry.rows() } else { 0 };
-            for row in (0..rows).filter(|&row| array.delta_pages(row).next().is_some()) {
+            for row in (0..rows).filter(|&row| array.delta_pages(RowNo::new(row)).next().is_some()) {
                 self.unlogged.insert((row, parity), self.event.get());
             }
         }
@@ -333,18 +334,19 @@ impl<'a> CaseRun<'a> {
             if let Some(parity) = u32::from(fault.member).checked_sub(geometry.members)
                 && let Some(row) = self.simulation.world.host.delta_row(fault.member, fault.page)
             {
-                self.unlogged.insert((row, parity), self.event.get());
+                self.unlogged.insert((row.number(), parity), self.event.get());
             }
         }
     }
 
     /// Parity columns of `row` that could not be determined at some time since event `since`.
-    fn parity_lost(&self, row: u64, since: u64) -> u64 {
+    fn parity_lost(&self, row: RowNo, since: u64) -> u64 {
         let geometry = self.simulation.array.geometry();
         if self.stale.get(&row).is_some_and(|&last| last >= since) {
             return geometry.parity_columns();
         }
-        let is_lost = |parity: &u32| self.unlogged.get(&(row, *parity)).is_some_and(|&last| last >= since);
+        let is_lost =
+            |parity: &u32| self.unlogged.get(&(row.number(), *parity)).is_some_and(|&last| last >= since);
         (0..geometry.parity()).filter(is_lost).fold(0, |mask, parity| mask | 1 << (geometry.data + parity))
     }
 
@@ -396,16 +398,17 @@ impl<'a> CaseRun<'a> {
                 let floor = |sector: u64| ended.request.floors[sector as usize];
                 (0..audit.array.host_pages()).try_for_each(|page| audit.page(page, is_volatile, floor))?;
                 let rows = 0..audit.array.geometry().rows();
-                let mut covered = rows
-                    .filter(|&row| !audit.gathers() && is_volatile && self.is_covered(row, &ended.request));
-                covered.try_for_each(|row| audit.durable_row(row))
+                let mut covered = rows.filter(|&row| {
+                    !audit.gathers() && is_volatile && self.is_covered(RowNo::new(row), &ended.request)
+                });
+                covered.try_for_each(|row| audit.durable_row(RowNo::new(row)))
             }
         }
     }
 
     /// Whether a flush covers everything ever written to the stripe of `row`: no update of the stripe was in flight
     /// when the flush was submitted, and none came since.
-    fn is_covered(&self, row: u64, flush: &Submitted) -> bool {
+    fn is_covered(&self, row: RowNo, flush: &Submitted) -> bool {
         let array = &self.simulation.array;
         let geometry = array.geometry();
         if self.audit().moves() && !array.is_quiet() {
@@ -414,7 +417,7 @@ impl<'a> CaseRun<'a> {
         }
         let sectors_per_page = (self.media().page_bytes() / crate::stamp::SECTOR) as u64;
         let chunk_pages = u64::from(geometry.chunk_pages);
-        let first_row = row - row % chunk_pages;
+        let first_row = RowNo::new(row.number() - row.number() % chunk_pages);
         let is_within = |update| {
             (0..geometry.data).any(|member| {
                 let first = geometry.array_page(first_row, member) * sectors_per_page;

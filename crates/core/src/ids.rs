@@ -80,3 +80,43 @@ impl OperationId {
         Self(self.0 + count)
     }
 }
+
+/// The number of a row, counted over all groups and zones; in a log, the first slot of a stripe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RowNo(u64);
+
+impl RowNo {
+    /// No row.
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// The row with this number.
+    #[inline]
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number, for what is outside of the controller or follows from it.
+    #[inline]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Its number, for tables with an entry for each row.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The row `count` rows later.
+    #[inline]
+    pub const fn after(self, count: u64) -> Self {
+        Self(self.0 + count)
+    }
+}
+
+impl fmt::Display for RowNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -36,7 +36,7 @@ pub mod update;
 
 pub use bugs::Bug;
 pub use driver::{Acknowledgement, Admission, Driver};
-pub use ids::PlanId;
+pub use ids::{PlanId, RowNo};
 pub use loads::Loads;
 pub use media::{At, Found, Media};
 pub use member_load::MemberLoad;

@@ -4,7 +4,7 @@
 //! Only rows in use have an entry, in a small open-addressed table that fits into the processor's cache however large the
 //! array is. The bound on plans fixes the size of the table, so nothing is allocated after the start.
 
-use crate::ids::PlanId;
+use crate::ids::{PlanId, RowNo};
 
 /// How a plan locks its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum RowLock {
 /// State of one row in use.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    row: u64,
+    row: RowNo,
     /// Plans that hold the lock; 1 if it is exclusive.
     holders: u32,
     /// The lock of the holders; [`RowLock::SharedWrite`] also with or for a [`RowLock::SharedParity`].
@@ -98,7 +98,7 @@ impl Entry {
 }
 
 const VACANT: Entry = Entry {
-    row: 0,
+    row: RowNo::new(0),
     holders: 0,
     mode: RowLock::None,
     has_parity: false,
@@ -152,12 +152,12 @@ impl RowLocks {
     }
 
     #[inline]
-    fn home(&self, row: u64) -> usize {
-        (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & self.mask
+    fn home(&self, row: RowNo) -> usize {
+        (row.number().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & self.mask
     }
 
     #[inline]
-    fn slot(&self, row: u64) -> usize {
+    fn slot(&self, row: RowNo) -> usize {
         let mut slot = self.home(row);
         while !self.entries[slot].is_vacant() && self.entries[slot].row != row {
             slot = (slot + 1) & self.mask;
@@ -168,7 +168,7 @@ impl RowLocks {
     /// Locks `row` if no other lock conflicts. A shared lock does not overtake plans that already wait; a write does only
     /// overtake updates of parity.
     #[inline]
-    pub fn try_take(&mut self, row: u64, lock: RowLock) -> bool {
+    pub fn try_take(&mut self, row: RowNo, lock: RowLock) -> bool {
         let slot = self.slot(row);
         let entry = &mut self.entries[slot];
         if entry.is_vacant() {
@@ -191,7 +191,7 @@ impl RowLocks {
     }
 
     /// The entry of a row in use.
-    pub fn entry_mut(&mut self, row: u64) -> Option<&mut Entry> {
+    pub fn entry_mut(&mut self, row: RowNo) -> Option<&mut Entry> {
         let slot = self.slot(row);
         let entry = &mut self.entries[slot];
         (!entry.is_vacant()).then_some(entry)
@@ -199,13 +199,13 @@ impl RowLocks {
 
     /// Whether a plan has `row` with this lock.
     #[inline]
-    pub fn is_held(&self, row: u64, lock: RowLock) -> bool {
+    pub fn is_held(&self, row: RowNo, lock: RowLock) -> bool {
         self.entries[self.slot(row)].is_held(lock)
     }
 
     /// Releases one lock. Returns the entry if a waiting plan may get the row now: without a holder it stays until one does.
     #[inline]
-    pub fn give_back(&mut self, row: u64, lock: RowLock) -> Option<&mut Entry> {
+    pub fn give_back(&mut self, row: RowNo, lock: RowLock) -> Option<&mut Entry> {
         let slot = self.slot(row);
         let Entry { holders, first_waiter, .. } = self.entries[slot];
         if !self.entries[slot].is_held(lock) {
@@ -225,14 +225,14 @@ impl RowLocks {
     }
 
     #[cold]
-    fn refuse_release(&self, slot: usize, row: u64, lock: RowLock) -> ! {
+    fn refuse_release(&self, slot: usize, row: RowNo, lock: RowLock) -> ! {
         let Entry { holders, mode, .. } = self.entries[slot];
         panic!("row {row} is released as {lock:?}, and {holders} plans have it as {mode:?}")
     }
 
     /// Makes `plan`, the one [`RowLock::SharedParity`] of `row`, wait for the row alone, in front of all who wait. Returns the
     /// plan that was first until now, or [`PlanId::NONE`]; `None` if it has the row alone at once.
-    pub fn upgrade(&mut self, row: u64, plan: PlanId) -> Option<PlanId> {
+    pub fn upgrade(&mut self, row: RowNo, plan: PlanId) -> Option<PlanId> {
         let slot = self.slot(row);
         let entry = &mut self.entries[slot];
         debug_assert!(entry.has_parity);
@@ -272,7 +272,7 @@ impl RowLocks {
     }
 
     /// Whether plans that change `row` hold its lock.
-    pub fn is_changing(&self, row: u64) -> bool {
+    pub fn is_changing(&self, row: RowNo) -> bool {
         let entry = &self.entries[self.slot(row)];
         !entry.is_vacant() && entry.mode != RowLock::Shared
     }
@@ -289,30 +289,30 @@ mod tests {
 
     use super::*;
 
-    fn vacates(row_locks: &mut RowLocks, row: u64, lock: RowLock) -> bool {
+    fn vacates(row_locks: &mut RowLocks, row: RowNo, lock: RowLock) -> bool {
         row_locks.give_back(row, lock).is_none() && row_locks.rows() == 0
     }
 
     #[test]
     fn readers_share_and_updates_exclude() {
         let mut row_locks = RowLocks::new(4);
-        assert!(row_locks.try_take(7, RowLock::Shared));
-        assert!(row_locks.try_take(7, RowLock::Shared));
-        assert!(!row_locks.try_take(7, RowLock::Exclusive));
-        assert!(!vacates(&mut row_locks, 7, RowLock::Shared));
-        assert!(vacates(&mut row_locks, 7, RowLock::Shared));
-        assert!(row_locks.try_take(7, RowLock::Exclusive));
-        assert!(!row_locks.try_take(7, RowLock::Shared));
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::Shared));
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::Shared));
+        assert!(!row_locks.try_take(RowNo::new(7), RowLock::Exclusive));
+        assert!(!vacates(&mut row_locks, RowNo::new(7), RowLock::Shared));
+        assert!(vacates(&mut row_locks, RowNo::new(7), RowLock::Shared));
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::Exclusive));
+        assert!(!row_locks.try_take(RowNo::new(7), RowLock::Shared));
     }
 
     #[test]
     fn a_reader_does_not_overtake_a_waiting_update() {
         let mut row_locks = RowLocks::new(4);
-        assert!(row_locks.try_take(7, RowLock::Shared));
-        row_locks.entry_mut(7).unwrap().first_waiter = PlanId::new(3);
-        assert!(!row_locks.try_take(7, RowLock::Shared));
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::Shared));
+        row_locks.entry_mut(RowNo::new(7)).unwrap().first_waiter = PlanId::new(3);
+        assert!(!row_locks.try_take(RowNo::new(7), RowLock::Shared));
         assert!(
-            row_locks.give_back(7, RowLock::Shared).is_some(),
+            row_locks.give_back(RowNo::new(7), RowLock::Shared).is_some(),
             "the row is now free for the plan that waits"
         );
     }
@@ -320,45 +320,45 @@ mod tests {
     #[test]
     fn writes_share_a_row_with_one_update_of_its_parity() {
         let mut row_locks = RowLocks::new(4);
-        assert!(row_locks.try_take(7, RowLock::SharedWrite));
-        assert!(row_locks.try_take(7, RowLock::SharedWrite));
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::SharedWrite));
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::SharedWrite));
         for other in [RowLock::Shared, RowLock::Exclusive, RowLock::SharedParity] {
-            assert!(!row_locks.try_take(7, other), "{other:?}");
+            assert!(!row_locks.try_take(RowNo::new(7), other), "{other:?}");
         }
-        let entry = row_locks.entry_mut(7).unwrap();
+        let entry = row_locks.entry_mut(RowNo::new(7)).unwrap();
         entry.wait(RowLock::SharedParity);
         assert!(!entry.admits(RowLock::SharedParity, 1), "a write that came before it is not over");
         assert!(entry.admits(RowLock::SharedParity, 0));
         entry.grant(RowLock::SharedParity);
         assert!(!entry.admits(RowLock::SharedParity, 0), "one update of parity at a time");
-        assert!(row_locks.try_take(7, RowLock::SharedWrite), "writes continue beside it");
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::SharedWrite), "writes continue beside it");
     }
 
     #[test]
     fn writes_overtake_waiting_updates_of_parity_and_nothing_else() {
         let mut row_locks = RowLocks::new(4);
-        assert!(row_locks.try_take(7, RowLock::SharedWrite));
-        let entry = row_locks.entry_mut(7).unwrap();
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::SharedWrite));
+        let entry = row_locks.entry_mut(RowNo::new(7)).unwrap();
         (entry.first_waiter, entry.last_waiter) = (PlanId::new(3), PlanId::new(3));
         entry.wait(RowLock::SharedParity);
-        assert!(row_locks.try_take(7, RowLock::SharedWrite));
-        row_locks.entry_mut(7).unwrap().wait(RowLock::Exclusive);
-        assert!(!row_locks.try_take(7, RowLock::SharedWrite));
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::SharedWrite));
+        row_locks.entry_mut(RowNo::new(7)).unwrap().wait(RowLock::Exclusive);
+        assert!(!row_locks.try_take(RowNo::new(7), RowLock::SharedWrite));
     }
 
     #[test]
     fn an_update_of_parity_that_needs_the_row_alone_is_next() {
         let mut row_locks = RowLocks::new(4);
-        assert!(row_locks.try_take(7, RowLock::SharedParity));
-        assert!(row_locks.try_take(7, RowLock::SharedWrite));
-        assert_eq!(row_locks.upgrade(7, PlanId::new(5)), Some(PlanId::NONE));
-        assert!(!row_locks.try_take(7, RowLock::SharedWrite));
-        let entry = row_locks.give_back(7, RowLock::SharedWrite).unwrap();
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::SharedParity));
+        assert!(row_locks.try_take(RowNo::new(7), RowLock::SharedWrite));
+        assert_eq!(row_locks.upgrade(RowNo::new(7), PlanId::new(5)), Some(PlanId::NONE));
+        assert!(!row_locks.try_take(RowNo::new(7), RowLock::SharedWrite));
+        let entry = row_locks.give_back(RowNo::new(7), RowLock::SharedWrite).unwrap();
         assert_eq!((entry.first_waiter, entry.admits(RowLock::Exclusive, 0)), (PlanId::new(5), true));
         let mut alone = RowLocks::new(4);
-        assert!(alone.try_take(7, RowLock::SharedParity));
-        assert_eq!(alone.upgrade(7, PlanId::new(5)), None);
-        assert!(!alone.try_take(7, RowLock::SharedWrite), "it has the row alone");
+        assert!(alone.try_take(RowNo::new(7), RowLock::SharedParity));
+        assert_eq!(alone.upgrade(RowNo::new(7), PlanId::new(5)), None);
+        assert!(!alone.try_take(RowNo::new(7), RowLock::SharedWrite), "it has the row alone");
     }
 
     proptest! {
@@ -370,10 +370,10 @@ mod tests {
                 let row = row * 0x1_0000_0001;
                 if take && model.len() < 32 {
                     let free = !model.contains_key(&row);
-                    prop_assert_eq!(row_locks.try_take(row, RowLock::Exclusive), free);
+                    prop_assert_eq!(row_locks.try_take(RowNo::new(row), RowLock::Exclusive), free);
                     model.insert(row, ());
                 } else if model.remove(&row).is_some() {
-                    prop_assert!(row_locks.give_back(row, RowLock::Exclusive).is_none());
+                    prop_assert!(row_locks.give_back(RowNo::new(row), RowLock::Exclusive).is_none());
                 }
                 prop_assert_eq!(row_locks.rows(), model.len());
             }

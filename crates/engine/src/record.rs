@@ -48,7 +48,7 @@ impl From<&PlanView<'_>> for PlanRecord {
             Step::Journal => StepRecord::Journal,
         };
         Self {
-            row: plan.row,
+            row: plan.row.number(),
             purpose: plan.purpose,
             lock: plan.lock,
             wanted: plan.wanted,

@@ -4,7 +4,7 @@
 //! [`operations`](crate::operations), which add operations, and with those of row locks.
 
 use stripewise_core::Purpose;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::{DeltaReads, Step};
 use stripewise_core::row_locks::RowLock;
@@ -97,7 +97,7 @@ impl<M: Memory> Executor<M> {
 impl<M: Memory> Executor<M> {
     /// The stripe of `plan` begins with this slot of the log.
     #[inline]
-    pub fn set_row(&mut self, plan: PlanId, row: u64) {
+    pub fn set_row(&mut self, plan: PlanId, row: RowNo) {
         self.plans[plan].row = row;
     }
 

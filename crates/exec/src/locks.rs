@@ -2,7 +2,7 @@
 
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::plan::Plan;
 use stripewise_core::row_locks::{RowLock, RowWaits};
@@ -108,7 +108,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Writes that share `row` or wait to.
-    fn writes_of(&mut self, row: u64) -> u32 {
+    fn writes_of(&mut self, row: RowNo) -> u32 {
         let Some(entry) = self.row_locks.entry_mut(row) else { return 0 };
         let (mut writes, mut at) = (entry.writes(), entry.first_waiter);
         while !at.is_none() {
@@ -129,7 +129,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Releases a lock of `row` that a plan took in this turn, and wakes the plans that wait for it.
-    fn unlock(&mut self, row: u64, turn: u64, lock: RowLock) {
+    fn unlock(&mut self, row: RowNo, turn: u64, lock: RowLock) {
         let forgets = self.has_bug(Bug::WaiterForgotten);
         let Some(entry) = self.row_locks.give_back(row, lock) else { return };
         let mut at = if lock == RowLock::SharedWrite { entry.first_waiter } else { PlanId::NONE };
@@ -192,10 +192,10 @@ impl<M: Memory> Executor<M> {
 
     /// Takes the lock of `row` if no plan has it or waits for it.
     #[inline]
-    pub fn try_lock(&mut self, row: u64, lock: RowLock) -> bool {
+    pub fn try_lock(&mut self, row: RowNo, lock: RowLock) -> bool {
         debug_assert!(lock != RowLock::None, "row {row} is locked with no lock");
         debug_assert!(
-            row < self.geometry.rows(),
+            row.number() < self.geometry.rows(),
             "row {row} is locked, and there are {}",
             self.geometry.rows()
         );
@@ -204,12 +204,12 @@ impl<M: Memory> Executor<M> {
 
     /// The plan that waits for `row` behind all others, or [`PlanId::NONE`].
     #[inline]
-    pub fn last_waiter(&mut self, row: u64) -> PlanId {
+    pub fn last_waiter(&mut self, row: RowNo) -> PlanId {
         self.row_locks.entry_mut(row).map_or(PlanId::NONE, |entry| entry.last_waiter)
     }
 
     /// Whether an update has the lock of `row`.
-    pub fn is_changing(&self, row: u64) -> bool {
+    pub fn is_changing(&self, row: RowNo) -> bool {
         self.row_locks.is_changing(row)
     }
 

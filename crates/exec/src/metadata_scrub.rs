@@ -5,7 +5,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::MemberState;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::Purpose;
@@ -193,7 +193,7 @@ impl<M: Memory> Executor<M> {
         let count = (reading.run.pages - done).min(width);
         reading.wanted = count;
         self.spend(count);
-        let plan = self.take_plan(0, Purpose::Inspect);
+        let plan = self.take_plan(RowNo::new(0), Purpose::Inspect);
         self.begin(plan, placement, driver);
         true
     }

@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::dispatch::{BatchKind, Discipline, MemberSet, Piq};
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::RequestId;
+use stripewise_core::ids::{RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::request::{RequestKind, RequestSlot};
 
@@ -262,7 +262,7 @@ impl<M: Memory> Executor<M> {
 
     /// Whether all members that a plan for columns `mask` of `row` needs have room: those of the columns, and for an update
     /// those of parity.
-    pub fn has_room_for(&self, kind: RequestKind, row: u64, mask: u64) -> bool {
+    pub fn has_room_for(&self, kind: RequestKind, row: RowNo, mask: u64) -> bool {
         let place = self.geometry.place(row);
         columns(mask | self.parity_of(kind)).all(|column| self.has_room(self.geometry.member(place, column)))
     }

@@ -2,7 +2,7 @@
 
 use stripewise_core::driver::{Acknowledgement, Driver};
 use stripewise_core::geometry::RowPiece;
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{NONE, PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{NEVER, Path, Purpose};
@@ -12,7 +12,7 @@ use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
     /// Takes a plan from the arena; there must be one.
-    pub fn take_plan(&mut self, row: u64, purpose: Purpose) -> PlanId {
+    pub fn take_plan(&mut self, row: RowNo, purpose: Purpose) -> PlanId {
         let id = self.free_plan;
         debug_assert!(!id.is_none(), "a plan is taken, and none of {} is free", self.plans.count());
         let place = self.geometry.place(row);
@@ -155,7 +155,7 @@ impl<M: Memory> Executor<M> {
         assert!(kind == RequestKind::Flush, "request {id} flushes the members, and is a {kind:?}");
         assert!(!request.flushed, "request {id} flushes the members twice");
         request.flushed = true;
-        let plan = self.take_plan(0, Purpose::Flush);
+        let plan = self.take_plan(RowNo::new(0), Purpose::Flush);
         self.attach(plan, id);
         self.begin(plan, placement, driver);
         true

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
+use stripewise_array::RowNo;
 
 use stripewise_array::geometry::{Geometry, GeometryError, Level, Membership, Rotation, Shape};
 use stripewise_array::update::{Choice, MemberLoad, Tgc, Tie, Update, Weights};
@@ -128,13 +129,13 @@ fn once(policy: &Update, geometry: &Geometry, times: &CellTimes, situations: &[S
     for Situation { rmw, rcw, row, loads, state } in black_box(situations) {
         let choice = Choice {
             now: 0,
-            row: *row,
+            row: RowNo::new(*row),
             updated: rmw & geometry.data_columns(),
             rmw: *rmw,
             rcw: *rcw,
             old: 0,
             geometry,
-            place: geometry.place(*row),
+            place: geometry.place(RowNo::new(*row)),
             page_bytes: PAGE_BYTES,
             loads,
             times,

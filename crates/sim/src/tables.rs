@@ -230,7 +230,7 @@ impl From<&ParityUpdate> for UpdateRow {
         let decision = &update.decision;
         Self {
             time_ns: update.at,
-            row: update.row,
+            row: update.row.number(),
             dirty_chunks: update.dirty,
             routine: routine_code(decision.routine),
             baseline: routine_code(decision.baseline),

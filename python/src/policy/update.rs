@@ -79,7 +79,7 @@ impl ParityUpdate {
 impl ParityUpdate {
     fn fill(&mut self, choice: &Choice<'_>, state: &dyn MemberLoad) {
         let (geometry, place) = (choice.geometry, choice.place);
-        (self.now_ns, self.row) = (choice.now, choice.row);
+        (self.now_ns, self.row) = (choice.now, choice.row.number());
         let parity = geometry.all_columns() & !geometry.data_columns();
         for (list, members) in [
             (&mut self.updated, choice.updated),

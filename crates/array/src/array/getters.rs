@@ -4,6 +4,7 @@ use stripewise_base::Nanos;
 use stripewise_code::Code;
 use stripewise_core::format::Superblock;
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::RowNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::{Controller, Metadata};
 
@@ -89,25 +90,25 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether an update has the lock of `row`: only then may the row's parity differ from the parity of the covered data.
-    pub fn is_updating(&self, row: u64) -> bool {
+    pub fn is_updating(&self, row: RowNo) -> bool {
         self.exec().is_changing(row)
     }
 
     /// Whether `row` is written with its parity, so that a chunk of it can be decoded from the others. A row that was never
     /// written is all zeros, and so is its parity, unless rows are encoded in memory first.
     #[inline]
-    pub fn is_encoded(&self, row: u64) -> bool {
+    pub fn is_encoded(&self, row: RowNo) -> bool {
         self.as_in_place().is_none_or(|placement| placement.is_encoded(row))
     }
 
     /// The row and column that hold the array's `page`. `None` while the page is only in controller memory, and under the
     /// elastic placement, which has no rows.
-    pub fn locate(&self, page: u64) -> Option<(u64, u32)> {
+    pub fn locate(&self, page: u64) -> Option<(RowNo, u32)> {
         self.as_in_place()?.locate(page, self.exec())
     }
 
     /// Like [`Self::locate`], but as seen by a controller that assembles the array after a loss of power now.
-    pub fn locate_durable(&self, page: u64) -> Option<(u64, u32)> {
+    pub fn locate_durable(&self, page: u64) -> Option<(RowNo, u32)> {
         let placement = self.as_in_place()?;
         match &placement.zones {
             None => placement.locate(page, self.exec()),
@@ -116,7 +117,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The host page that `column` (a data column) of `row` holds; `None` where placement leaves it unused.
-    pub fn host_page(&self, row: u64, column: u32) -> Option<u64> {
+    pub fn host_page(&self, row: RowNo, column: u32) -> Option<u64> {
         self.as_in_place()?.host_page(row, column, self.exec())
     }
 
@@ -126,7 +127,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Every row and column that holds `page`, or held it and has not been overwritten since.
-    pub fn places_of(&self, page: u64) -> Vec<(u64, u32)> {
+    pub fn places_of(&self, page: u64) -> Vec<(RowNo, u32)> {
         let Some(placement) = self.as_in_place() else { return Vec::new() };
         match &placement.zones {
             None => placement.locate(page, self.exec()).into_iter().collect(),

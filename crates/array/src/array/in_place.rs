@@ -3,6 +3,7 @@
 use crate::array::{Array, Placed};
 use stripewise_core::cache::store::Stage;
 use stripewise_core::cache::{Cache, CacheCounts};
+use stripewise_core::ids::RowNo;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_exec::ArrayOf;
 
@@ -14,13 +15,13 @@ impl<M: Memory> Array<M> {
     /// Columns of `row` of which the cache has all or part of the page. Includes parity, where parity is computed before pages
     /// enter the cache.
     #[inline]
-    pub fn cached_columns(&self, row: u64) -> u64 {
+    pub fn cached_columns(&self, row: RowNo) -> u64 {
         self.as_in_place().map_or(0, |placement| placement.cached_columns(row))
     }
 
     /// Cached columns of `row` that parity covers: the members have older content of these.
     #[inline]
-    pub fn covered_in_cache(&self, row: u64) -> u64 {
+    pub fn covered_in_cache(&self, row: RowNo) -> u64 {
         self.as_in_place().map_or(0, |placement| placement.covered_in_cache(row))
     }
 }
@@ -35,14 +36,14 @@ impl<M: Memory> Array<M> {
     }
 
     /// The cached content of a chunk (data or parity): its page, and the sectors of the page that were written.
-    pub fn cached_content(&self, row: u64, column: u32) -> Option<(PageId, u64)> {
+    pub fn cached_content(&self, row: RowNo, column: u32) -> Option<(PageId, u64)> {
         let cache = self.as_in_place()?.cache.as_ref()?;
         let chunk = cache.store.get(cache.store.find(row, column)?);
         Some((chunk.page, chunk.sectors))
     }
 
     /// Whether content of `row` is being destaged from the write cache to the members.
-    pub fn is_destaging(&self, row: u64) -> bool {
+    pub fn is_destaging(&self, row: RowNo) -> bool {
         let is_out = |cache: &Cache| cache.store.columns(row, |chunk| chunk.stage != Stage::Kept) != 0;
         let exec = self.exec();
         let mut plans = exec.plans().ids();
@@ -54,7 +55,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Chunks, by row and column, whose acknowledged content was lost while it left the write cache.
-    pub fn lost_content(&self) -> impl Iterator<Item = (u64, u32)> {
+    pub fn lost_content(&self) -> impl Iterator<Item = (RowNo, u32)> {
         self.as_in_place()
             .and_then(|placement| placement.cache.as_ref())
             .into_iter()
@@ -69,23 +70,23 @@ impl<M: Memory> Array<M> {
     }
 
     /// Data columns of `row` that are written and that its parity does not cover.
-    pub fn late_columns(&self, row: u64) -> u64 {
+    pub fn late_columns(&self, row: RowNo) -> u64 {
         self.as_in_place().map_or(0, |placement| placement.window.dirty(row))
     }
 
     /// Whether the parity of `row` no longer covers anything, because too much of the row was lost while its parity was
     /// deferred.
-    pub fn is_stale(&self, row: u64) -> bool {
+    pub fn is_stale(&self, row: RowNo) -> bool {
         self.as_in_place().is_some_and(|placement| placement.window.is_stale(row))
     }
 
     /// All stale rows, see [`Self::is_stale`].
-    pub fn stale_rows(&self) -> impl Iterator<Item = u64> {
+    pub fn stale_rows(&self) -> impl Iterator<Item = RowNo> {
         self.as_in_place().into_iter().flat_map(|placement| placement.window.stale())
     }
 
     /// The buffer with the covered content of a column whose parity is deferred, where the member does not keep this content.
-    pub fn covered_content(&self, row: u64, column: u32) -> Option<PageId> {
+    pub fn covered_content(&self, row: RowNo, column: u32) -> Option<PageId> {
         let placement = self.as_in_place()?;
         let entry = placement.window.entry(row)?;
         let is_held = M::CARRIES_DATA && placement.covered_in_memory(row) >> column & 1 != 0;
@@ -113,7 +114,7 @@ impl<M: Memory> Array<M> {
 
 impl<M: Memory> Array<M> {
     /// The pages of the log members that hold deltas of `row`, newest first: the same pages on each log member.
-    pub fn delta_pages(&self, row: u64) -> impl Iterator<Item = u32> + '_ {
+    pub fn delta_pages(&self, row: RowNo) -> impl Iterator<Item = u32> + '_ {
         self.as_in_place()
             .and_then(|placement| placement.log.as_ref())
             .into_iter()
@@ -126,7 +127,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether a background commit works on `row`, or waits for it.
-    pub fn is_committing(&self, row: u64) -> bool {
+    pub fn is_committing(&self, row: RowNo) -> bool {
         self.as_in_place().and_then(|placement| placement.log.as_ref()).is_some_and(|log| log.is_due(row))
     }
 
@@ -138,13 +139,13 @@ impl<M: Memory> Array<M> {
 
 impl<M: Memory> Array<M> {
     /// Data columns of `row` that its parity takes for zeros: free pages of zones.
-    pub fn blank_columns(&self, row: u64) -> u64 {
+    pub fn blank_columns(&self, row: RowNo) -> u64 {
         self.as_in_place().map_or(0, |placement| placement.blank.columns(row))
     }
 
     /// The page of persistent memory with the content of the parity column `column` of `row`, if it is kept there. Without
     /// bytes there is none.
-    pub fn kept_parity(&self, row: u64, column: u32) -> Option<PageId> {
+    pub fn kept_parity(&self, row: RowNo, column: u32) -> Option<PageId> {
         let nth = column.checked_sub(self.exec().geometry().data)?;
         self.as_in_place()?.parity_memory.page(row, nth)
     }

@@ -96,7 +96,9 @@ impl<M: Memory> Array<M> {
         let Some(log) = self.as_log() else { return Vec::new() };
         let is_under_way = |first: u64| {
             let mut plans = self.exec().plans().iter();
-            plans.any(|plan| plan.is_under_way && plan.purpose == Purpose::Append && plan.row == first)
+            plans.any(|plan| {
+                plan.is_under_way && plan.purpose == Purpose::Append && plan.row.number() == first
+            })
         };
         let chunks = log.chunks_of_slots();
         let mut stripes = Vec::new();

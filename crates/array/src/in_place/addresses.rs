@@ -1,6 +1,7 @@
 //! Where pages of the array lie, and what is known of their content.
 
 use stripewise_core::geometry::RowCursor;
+use stripewise_core::ids::RowNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 
@@ -21,12 +22,12 @@ impl InPlace {
 
     /// See [`crate::Array::is_encoded`].
     #[inline]
-    pub(crate) fn is_encoded(&self, row: u64) -> bool {
+    pub(crate) fn is_encoded(&self, row: RowNo) -> bool {
         self.encode.as_ref().is_none_or(|encode| encode.is_encoded(row))
     }
 
     /// See [`crate::Array::locate`].
-    pub(crate) fn locate<M: Memory>(&self, page: u64, exec: &Executor<M>) -> Option<(u64, u32)> {
+    pub(crate) fn locate<M: Memory>(&self, page: u64, exec: &Executor<M>) -> Option<(RowNo, u32)> {
         if let Some(zones) = &self.zones {
             return Some(exec.geometry().slot(zones.place(page)));
         }
@@ -41,14 +42,14 @@ impl InPlace {
     }
 
     /// See [`crate::Array::host_page`].
-    pub(crate) fn host_page<M: Memory>(&self, row: u64, column: u32, exec: &Executor<M>) -> Option<u64> {
+    pub(crate) fn host_page<M: Memory>(&self, row: RowNo, column: u32, exec: &Executor<M>) -> Option<u64> {
         let page = self.array_page(row, column, exec);
         (page < exec.host_pages() && self.locate(page, exec) == Some((row, column))).then_some(page)
     }
 
     /// The host page that `column` of `row` holds.
     #[inline]
-    pub(crate) fn array_page<M: Memory>(&self, row: u64, column: u32, exec: &Executor<M>) -> u64 {
+    pub(crate) fn array_page<M: Memory>(&self, row: RowNo, column: u32, exec: &Executor<M>) -> u64 {
         if let Some(gather) = &self.gather {
             return gather.page(row, column);
         }

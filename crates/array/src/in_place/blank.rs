@@ -7,6 +7,7 @@
 //! Source: our choice. Paper 004 says nothing of free pages; nothing of it suggests that they are read.
 
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::RowNo;
 
 /// For each row behind the first zone the data columns that its parity takes for zeros.
 #[derive(Debug, Default)]
@@ -32,24 +33,24 @@ impl Blank {
 
     /// Whether `row` is in the first zone, where pages are at home.
     #[inline]
-    pub(crate) fn is_home(&self, row: u64) -> bool {
-        row < self.home_rows
+    pub(crate) fn is_home(&self, row: RowNo) -> bool {
+        row.number() < self.home_rows
     }
 
     /// The data columns that the parity of `row` takes for zeros.
     #[inline]
-    pub(crate) fn columns(&self, row: u64) -> u64 {
-        if self.rows.is_empty() || row < self.home_rows {
+    pub(crate) fn columns(&self, row: RowNo) -> u64 {
+        if self.rows.is_empty() || row.number() < self.home_rows {
             0
         } else {
-            self.rows[(row - self.home_rows) as usize]
+            self.rows[(row.number() - self.home_rows) as usize]
         }
     }
 
     /// Sets [`Self::columns`].
-    pub(crate) fn set(&mut self, row: u64, columns: u64) {
-        if !self.rows.is_empty() && row >= self.home_rows {
-            self.rows[(row - self.home_rows) as usize] = columns;
+    pub(crate) fn set(&mut self, row: RowNo, columns: u64) {
+        if !self.rows.is_empty() && row.number() >= self.home_rows {
+            self.rows[(row.number() - self.home_rows) as usize] = columns;
         }
     }
 

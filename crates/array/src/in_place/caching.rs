@@ -5,7 +5,7 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::cache::store::Stage;
 use stripewise_core::cache::{Cache, Put, Writer};
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::plan::Plan;
 use stripewise_core::request::RequestKind;
@@ -20,7 +20,7 @@ impl InPlace {
     pub(crate) fn may_split<M: Memory>(
         &mut self,
         kind: RequestKind,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &mut Executor<M>,
     ) -> bool {
@@ -49,7 +49,7 @@ impl InPlace {
     pub(crate) fn write_cached<M: Memory>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &mut Executor<M>,
     ) {
@@ -97,7 +97,7 @@ impl InPlace {
     pub(crate) fn read_cached<M: Memory>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &mut Executor<M>,
     ) -> u64 {
@@ -212,7 +212,13 @@ impl InPlace {
 
     /// The sectors of a column's page that request `id` covers.
     #[inline]
-    fn sectors_of_column<M: Memory>(&self, id: RequestId, row: u64, column: u32, exec: &Executor<M>) -> u64 {
+    fn sectors_of_column<M: Memory>(
+        &self,
+        id: RequestId,
+        row: RowNo,
+        column: u32,
+        exec: &Executor<M>,
+    ) -> u64 {
         if exec.request(id).in_part {
             exec.sectors_of_page(id, self.array_page(row, column, exec))
         } else {
@@ -222,13 +228,13 @@ impl InPlace {
 
     /// See [`crate::Array::cached_columns`].
     #[inline]
-    pub(crate) fn cached_columns(&self, row: u64) -> u64 {
+    pub(crate) fn cached_columns(&self, row: RowNo) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.columns(row))
     }
 
     /// See [`crate::Array::covered_in_cache`].
     #[inline]
-    pub(crate) fn covered_in_cache(&self, row: u64) -> u64 {
+    pub(crate) fn covered_in_cache(&self, row: RowNo) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.covered(row))
     }
 

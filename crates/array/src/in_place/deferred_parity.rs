@@ -9,7 +9,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
@@ -28,7 +28,7 @@ impl InPlace {
     pub(crate) fn enter_window<M: Memory, D: Driver<M>>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -65,7 +65,7 @@ impl InPlace {
     /// must be a free plan.
     fn update_parity<M: Memory, D: Driver<M>>(
         &mut self,
-        row: u64,
+        row: RowNo,
         id: RequestId,
         exec: &mut Executor<M>,
         driver: &mut D,

@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{NONE, PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::placement::Persistence;
 use stripewise_core::plan::Purpose;
@@ -70,7 +70,7 @@ impl InPlace {
     }
 
     /// Serves columns `mask` of a row that was never encoded: buffered content, and zeros for the rest.
-    fn read_unencoded<M: Memory>(&mut self, id: RequestId, row: u64, mask: u64, exec: &mut Executor<M>) {
+    fn read_unencoded<M: Memory>(&mut self, id: RequestId, row: RowNo, mask: u64, exec: &mut Executor<M>) {
         if !M::CARRIES_DATA {
             return;
         }
@@ -96,7 +96,7 @@ impl InPlace {
     fn write_unencoded<M: Memory, D: Driver<M>>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -130,7 +130,7 @@ impl InPlace {
     }
 
     /// Writes the buffered chunks of `row`, with their parity; there must be a free plan.
-    fn encode_row<M: Memory>(&mut self, row: u64, exec: &mut Executor<M>) {
+    fn encode_row<M: Memory>(&mut self, row: RowNo, exec: &mut Executor<M>) {
         // No plan reads or updates a row before it is encoded: its reads are served from memory.
         let taken = exec.try_lock(row, RowLock::Exclusive);
         debug_assert!(taken, "row {row} is not known yet");
@@ -209,7 +209,7 @@ impl InPlace {
 
     /// The first write of a row is done: the row can be read and updated like any other.
     #[inline]
-    pub(crate) fn encode_settled(&mut self, row: u64) {
+    pub(crate) fn encode_settled(&mut self, row: RowNo) {
         if let Some(encode) = &mut self.encode {
             encode.settled(row);
         }

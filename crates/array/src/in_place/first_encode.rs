@@ -8,7 +8,7 @@
 //! wait, and that the oldest row leaves when there are more, are our choice.
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, RowNo};
 use stripewise_core::memory::PageId;
 
 /// A row that was never written.
@@ -21,7 +21,7 @@ const ENCODED: u32 = u32::MAX;
 /// A row that waits for its other chunks.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    row: u64,
+    row: RowNo,
     /// The data columns that are present.
     columns: u64,
     /// The time when the first of them arrived.
@@ -54,7 +54,7 @@ impl Encode {
     /// A buffer for an array of `rows` rows with `data` data columns; `slots` rows may wait at a time.
     pub(crate) fn new(rows: u64, data: u32, slots: u32, carries_data: bool) -> Self {
         let open = (1..=slots).map(|next| Open {
-            row: 0,
+            row: RowNo::new(0),
             columns: 0,
             since: 0,
             older: NONE,
@@ -87,41 +87,41 @@ impl Encode {
 
     /// Whether `row` is written, parity included.
     #[inline]
-    pub(crate) fn is_encoded(&self, row: u64) -> bool {
-        self.rows[row as usize] == ENCODED
+    pub(crate) fn is_encoded(&self, row: RowNo) -> bool {
+        self.rows[row.index()] == ENCODED
     }
 
     /// Whether the first write of `row` is in flight.
     #[inline]
-    pub(crate) fn is_fresh(&self, row: u64) -> bool {
-        self.rows[row as usize] == FRESH
+    pub(crate) fn is_fresh(&self, row: RowNo) -> bool {
+        self.rows[row.index()] == FRESH
     }
 
     /// Whether updates of `row` go to its members.
     #[inline]
-    pub(crate) fn is_begun(&self, row: u64) -> bool {
-        self.rows[row as usize] >= FRESH
+    pub(crate) fn is_begun(&self, row: RowNo) -> bool {
+        self.rows[row.index()] >= FRESH
     }
 
     #[inline]
-    fn slot(&self, row: u64) -> Option<u32> {
-        let slot = self.rows[row as usize];
+    fn slot(&self, row: RowNo) -> Option<u32> {
+        let slot = self.rows[row.index()];
         (slot != UNTOUCHED && slot < FRESH).then(|| slot - 1)
     }
 
     /// The data columns of `row` that wait.
     #[inline]
-    pub(crate) fn columns(&self, row: u64) -> u64 {
+    pub(crate) fn columns(&self, row: RowNo) -> u64 {
         self.slot(row).map_or(0, |slot| self.open[slot as usize].columns)
     }
 
     /// Whether chunks of `row` can be accepted: it waits already, or there is a free slot.
-    pub(crate) fn has_place(&self, row: u64) -> bool {
+    pub(crate) fn has_place(&self, row: RowNo) -> bool {
         self.slot(row).is_some() || self.free != NONE
     }
 
     /// Lets `row`, for which there must be a place, wait from `now` on if it does not wait yet. Returns whether it was opened.
-    pub(crate) fn open(&mut self, row: u64, now: Nanos) -> bool {
+    pub(crate) fn open(&mut self, row: RowNo, now: Nanos) -> bool {
         if self.slot(row).is_some() {
             return false;
         }
@@ -133,12 +133,12 @@ impl Encode {
             newest => self.open[newest as usize].newer = slot,
         }
         self.newest = slot;
-        self.rows[row as usize] = slot + 1;
+        self.rows[row.index()] = slot + 1;
         true
     }
 
     /// Adds the chunks of columns `mask` to `row`, which must be open. Returns whether the row is complete.
-    pub(crate) fn put(&mut self, row: u64, mask: u64) -> bool {
+    pub(crate) fn put(&mut self, row: RowNo, mask: u64) -> bool {
         let Some(slot) = self.slot(row) else { return false };
         let open = &mut self.open[slot as usize];
         self.waiting += (mask & !open.columns).count_ones();
@@ -147,14 +147,14 @@ impl Encode {
     }
 
     /// The page entry of `column` of `row`, which must be open, over a memory that carries data.
-    pub(crate) fn page_mut(&mut self, row: u64, column: u32) -> Option<&mut PageId> {
+    pub(crate) fn page_mut(&mut self, row: RowNo, column: u32) -> Option<&mut PageId> {
         let slot = self.slot(row)?;
         self.pages.get_mut((slot * self.data + column) as usize)
     }
 
     /// The row that has waited longest, and since when.
     #[inline]
-    pub(crate) fn oldest(&self) -> Option<(u64, Nanos)> {
+    pub(crate) fn oldest(&self) -> Option<(RowNo, Nanos)> {
         (self.oldest != NONE).then(|| {
             let open = &self.open[self.oldest as usize];
             (open.row, open.since)
@@ -162,7 +162,7 @@ impl Encode {
     }
 
     /// Starts the first write of `row`, which must be open: its slot is free. Returns its columns.
-    pub(crate) fn begin(&mut self, row: u64) -> u64 {
+    pub(crate) fn begin(&mut self, row: RowNo) -> u64 {
         let Some(slot) = self.slot(row) else { return 0 };
         let Open { columns, older, newer, .. } = self.open[slot as usize];
         match older {
@@ -175,7 +175,7 @@ impl Encode {
         }
         self.open[slot as usize].newer = self.free;
         self.free = slot;
-        self.rows[row as usize] = FRESH;
+        self.rows[row.index()] = FRESH;
         self.waiting -= columns.count_ones();
         self.in_flight += 1;
         columns
@@ -183,9 +183,9 @@ impl Encode {
 
     /// Marks `row` as encoded, if its first write was in flight and is done.
     #[inline]
-    pub(crate) fn settled(&mut self, row: u64) {
-        if self.rows[row as usize] == FRESH {
-            self.rows[row as usize] = ENCODED;
+    pub(crate) fn settled(&mut self, row: RowNo) {
+        if self.rows[row.index()] == FRESH {
+            self.rows[row.index()] = ENCODED;
             self.in_flight -= 1;
         }
     }
@@ -203,34 +203,43 @@ mod tests {
     #[test]
     fn a_row_is_complete_with_its_last_member_and_its_slot_goes_to_the_next() {
         let mut encode = Encode::new(4, 3, 1, false);
-        assert!(encode.has_place(2) && encode.open(2, 7) && !encode.open(2, 8));
-        assert!(!encode.put(2, 0b101) && !encode.put(2, 0b001));
-        assert_eq!((encode.columns(2), encode.oldest()), (0b101, Some((2, 7))));
-        assert!(encode.has_place(2) && !encode.has_place(0));
-        assert!(encode.put(2, 0b010));
-        assert_eq!(encode.begin(2), 0b111);
-        assert!(encode.is_fresh(2) && encode.is_begun(2) && !encode.is_encoded(2) && encode.has_place(0));
-        encode.settled(2);
-        encode.settled(1);
-        assert!(encode.is_encoded(2) && !encode.is_encoded(1));
-        assert_eq!((encode.columns(2), encode.oldest()), (0, None));
+        assert!(
+            encode.has_place(RowNo::new(2))
+                && encode.open(RowNo::new(2), 7)
+                && !encode.open(RowNo::new(2), 8)
+        );
+        assert!(!encode.put(RowNo::new(2), 0b101) && !encode.put(RowNo::new(2), 0b001));
+        assert_eq!((encode.columns(RowNo::new(2)), encode.oldest()), (0b101, Some((RowNo::new(2), 7))));
+        assert!(encode.has_place(RowNo::new(2)) && !encode.has_place(RowNo::new(0)));
+        assert!(encode.put(RowNo::new(2), 0b010));
+        assert_eq!(encode.begin(RowNo::new(2)), 0b111);
+        assert!(
+            encode.is_fresh(RowNo::new(2))
+                && encode.is_begun(RowNo::new(2))
+                && !encode.is_encoded(RowNo::new(2))
+                && encode.has_place(RowNo::new(0))
+        );
+        encode.settled(RowNo::new(2));
+        encode.settled(RowNo::new(1));
+        assert!(encode.is_encoded(RowNo::new(2)) && !encode.is_encoded(RowNo::new(1)));
+        assert_eq!((encode.columns(RowNo::new(2)), encode.oldest()), (0, None));
     }
 
     #[test]
     fn rows_are_as_old_as_their_first_chunk_whichever_leaves_between() {
         let mut encode = Encode::new(8, 2, 4, false);
         for (row, now) in [(5, 1), (3, 2), (7, 2), (0, 9)] {
-            assert!(encode.open(row, now));
-            encode.put(row, 1);
+            assert!(encode.open(RowNo::new(row), now));
+            encode.put(RowNo::new(row), 1);
         }
         let mut order = Vec::new();
-        encode.begin(3);
-        assert!(encode.open(1, 10));
-        encode.put(5, 1);
+        encode.begin(RowNo::new(3));
+        assert!(encode.open(RowNo::new(1), 10));
+        encode.put(RowNo::new(5), 1);
         while let Some((row, since)) = encode.oldest() {
             order.push((row, since));
             encode.begin(row);
         }
-        assert_eq!(order, [(5, 1), (7, 2), (0, 9), (1, 10)]);
+        assert_eq!(order, [(5, 1), (7, 2), (0, 9), (1, 10)].map(|(row, since)| (RowNo::new(row), since)));
     }
 }

@@ -5,7 +5,7 @@
 //! stripes stay where they are once formed.
 
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::PageId;
 
 /// A page that waits for a full stripe.
@@ -29,7 +29,7 @@ pub(crate) struct Gather {
     holes: Vec<u32>,
     next_row: u64,
     /// Rows whose first write is in flight, with the plan that writes each.
-    fresh: Vec<(u64, PlanId)>,
+    fresh: Vec<(RowNo, PlanId)>,
     pub(crate) waiting: Vec<Waiting>,
     /// The time when the first waiting page arrived.
     pub(crate) since: u64,
@@ -55,15 +55,15 @@ impl Gather {
 
     /// Row and column of `page`, or `None` if it was never written to a member.
     #[inline]
-    pub(crate) fn slot(&self, page: u64) -> Option<(u64, u32)> {
+    pub(crate) fn slot(&self, page: u64) -> Option<(RowNo, u32)> {
         let slot = self.slots[page as usize].checked_sub(1)?;
-        Some((u64::from(slot / self.data), slot % self.data))
+        Some((RowNo::new(u64::from(slot / self.data)), slot % self.data))
     }
 
     /// The page at `column` of `row`.
     #[inline]
-    pub(crate) fn page(&self, row: u64, column: u32) -> u64 {
-        u64::from(self.pages[(row * u64::from(self.data)) as usize + column as usize].wrapping_sub(1))
+    pub(crate) fn page(&self, row: RowNo, column: u32) -> u64 {
+        u64::from(self.pages[row.index() * self.data as usize + column as usize].wrapping_sub(1))
     }
 
     fn map(&mut self, page: u64, slot: u32) {
@@ -72,7 +72,7 @@ impl Gather {
     }
 
     /// Maps `page` to a slot that a short row left free, if there is one.
-    pub(crate) fn fill_hole(&mut self, page: u64) -> Option<(u64, u32)> {
+    pub(crate) fn fill_hole(&mut self, page: u64) -> Option<(RowNo, u32)> {
         let slot = self.holes.pop()?;
         self.map(page, slot);
         self.slot(page)
@@ -95,10 +95,10 @@ impl Gather {
     }
 
     /// Maps the waiting pages to the next row. Unused slots of the row become holes.
-    pub(crate) fn close(&mut self) -> u64 {
-        let row = self.next_row;
+    pub(crate) fn close(&mut self) -> RowNo {
+        let row = RowNo::new(self.next_row);
         self.next_row += 1;
-        let first = (row * u64::from(self.data)) as u32;
+        let first = row.number() as u32 * self.data;
         for index in 0..self.waiting.len() {
             self.map(self.waiting[index].page, first + index as u32);
         }
@@ -107,7 +107,7 @@ impl Gather {
     }
 
     /// `plan` starts to write `row` for the first time.
-    pub(crate) fn begun(&mut self, row: u64, plan: PlanId) {
+    pub(crate) fn begun(&mut self, row: RowNo, plan: PlanId) {
         self.fresh.push((row, plan));
     }
 
@@ -118,12 +118,12 @@ impl Gather {
 
     /// Whether the first write of `row` is in flight.
     #[inline]
-    pub(crate) fn is_fresh(&self, row: u64) -> bool {
+    pub(crate) fn is_fresh(&self, row: RowNo) -> bool {
         self.fresh.iter().any(|&(fresh, _)| fresh == row)
     }
 
     /// The first write of `row` is done.
-    pub(crate) fn settled(&mut self, row: u64) {
+    pub(crate) fn settled(&mut self, row: RowNo) {
         self.fresh.retain(|&(fresh, _)| fresh != row);
     }
 
@@ -133,7 +133,7 @@ impl Gather {
         let pages = pages - pages % geometry.round_pages();
         for page in 0..pages {
             let (row, column) = geometry.slot(page);
-            self.map(page, row as u32 * self.data + column);
+            self.map(page, row.number() as u32 * self.data + column);
         }
         self.next_row = pages / u64::from(self.data);
     }

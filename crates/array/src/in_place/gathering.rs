@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::request::RequestKind;
 use stripewise_core::row_locks::RowLock;
@@ -28,7 +28,7 @@ impl InPlace {
             let Some(gather) = &mut self.gather else { return true };
             let run = run_of_row(gather, page, end);
             // A page without a row takes a page of memory, as if in a row of its own.
-            let (row, mask) = run.map_or((u64::MAX, 1), |(row, mask, _)| (row, mask));
+            let (row, mask) = run.map_or((RowNo::NONE, 1), |(row, mask, _)| (row, mask));
             if !self.has_plans_for(kind, exec) || !self.may_split(kind, row, mask, exec) {
                 return false;
             }
@@ -178,7 +178,7 @@ impl InPlace {
     }
 
     /// The first write of a row is done: reads need no longer wait for it.
-    pub(crate) fn gather_settled(&mut self, row: u64) {
+    pub(crate) fn gather_settled(&mut self, row: RowNo) {
         if let Some(gather) = &mut self.gather {
             gather.settled(row);
         }
@@ -186,7 +186,7 @@ impl InPlace {
 }
 
 /// The row of `page`, the columns that consecutive pages from `page` on (before `end`) have in that row, and their number.
-fn run_of_row(gather: &crate::in_place::gather::Gather, page: u64, end: u64) -> Option<(u64, u64, u64)> {
+fn run_of_row(gather: &crate::in_place::gather::Gather, page: u64, end: u64) -> Option<(RowNo, u64, u64)> {
     let (row, column) = gather.slot(page)?;
     let mut mask = 1u64 << column;
     let mut next = page + 1;

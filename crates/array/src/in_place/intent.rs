@@ -4,7 +4,7 @@
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::Uuid;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_core::plan::{Plan, Purpose};
@@ -34,7 +34,7 @@ impl InPlace {
     }
 
     /// Whether the bitmap says that the parity of `row` may be wrong; without a bitmap, any parity may be wrong.
-    pub(crate) fn may_be_unclean<M: Memory>(&self, row: u64, exec: &Executor<M>) -> bool {
+    pub(crate) fn may_be_unclean<M: Memory>(&self, row: RowNo, exec: &Executor<M>) -> bool {
         let Some(intent) = &self.intent else { return true };
         let place = exec.geometry().place(row);
         let (group, _) = exec.geometry().position_of(place.base.into());

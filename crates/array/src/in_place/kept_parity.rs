@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
@@ -18,7 +18,7 @@ use crate::in_place::job::{PlanState, UpdateParity};
 impl InPlace {
     /// The parity columns of `row` whose content is in persistent memory.
     #[inline]
-    pub(crate) fn parity_in_memory<M: Memory>(&self, row: u64, exec: &Executor<M>) -> u64 {
+    pub(crate) fn parity_in_memory<M: Memory>(&self, row: RowNo, exec: &Executor<M>) -> u64 {
         if self.parity_memory.keeps(row) { exec.geometry().parity_columns() } else { 0 }
     }
 
@@ -124,7 +124,7 @@ impl InPlace {
     }
 
     /// Drops the parity of `row` from persistent memory, if it is there.
-    pub(crate) fn forget_parity<M: Memory>(&mut self, row: u64, exec: &mut Executor<M>) {
+    pub(crate) fn forget_parity<M: Memory>(&mut self, row: RowNo, exec: &mut Executor<M>) {
         for nth in 0..exec.geometry().parity() {
             let page = self.parity_memory.page_mut(row, nth).map(|page| std::mem::replace(page, NONE));
             page.filter(|&page| page != NONE).into_iter().for_each(|page| exec.memory_mut().give(page));

@@ -38,7 +38,7 @@ impl InPlace {
     /// been written by updates whose parity was not. Parity takes none of them for zeros.
     pub(crate) fn count_named_pages<M: Memory>(&mut self, exec: &Executor<M>) {
         let Some(zones) = self.zones.as_ref().filter(|_| !self.blank.is_off()) else { return };
-        for row in 0..exec.geometry().rows() {
+        for row in exec.geometry().all_rows() {
             let is_named = |&column: &u32| {
                 let page = exec.geometry().array_page(row, column);
                 zones.place(zones.owner(page)) == page

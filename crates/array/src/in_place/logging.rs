@@ -6,7 +6,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::plan::{DeltaReads, Plan, Purpose};
@@ -118,13 +118,13 @@ impl InPlace {
 
     /// Number of deltas of `row`, for each parity chunk.
     #[inline]
-    pub(crate) fn deltas(&self, row: u64) -> u32 {
+    pub(crate) fn deltas(&self, row: RowNo) -> u32 {
         self.log.as_ref().map_or(0, |log| log.count(row))
     }
 
     /// Parity columns of `row` that have a delta on a failed log member.
     #[inline]
-    pub(crate) fn lost_in_log<M: Memory>(&self, row: u64, exec: &Executor<M>) -> u64 {
+    pub(crate) fn lost_in_log<M: Memory>(&self, row: RowNo, exec: &Executor<M>) -> u64 {
         self.log.as_ref().map_or(0, |log| log.lost_of(row) << exec.geometry().data)
     }
 
@@ -185,7 +185,7 @@ impl InPlace {
     }
 
     /// Forgets the deltas and written columns of `row`, all of which was trimmed.
-    pub(crate) fn forget_row<M: Memory>(&mut self, row: u64, exec: &mut Executor<M>) {
+    pub(crate) fn forget_row<M: Memory>(&mut self, row: RowNo, exec: &mut Executor<M>) {
         if exec.has_bug(Bug::TrimKeepsDeltas) {
             return;
         }

@@ -41,7 +41,7 @@ mod zones;
 
 use stripewise_base::Nanos;
 use stripewise_core::cache::Cache;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_exec::{Executor, Jobs};
 
@@ -85,7 +85,7 @@ impl InPlace {
     #[inline]
     pub(crate) fn take_plan<M: Memory>(
         &mut self,
-        row: u64,
+        row: RowNo,
         job: impl Into<AnyJob>,
         exec: &mut Executor<M>,
     ) -> PlanId {

@@ -9,6 +9,7 @@
 //! member holds the log and updates of whole rows bypass it.
 
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::RowNo;
 use stripewise_core::placement::{Commit, LogSection};
 
 /// A slot that holds no current delta.
@@ -108,14 +109,14 @@ impl ParityLog {
 
     /// Number of deltas of `row`.
     #[inline]
-    pub(crate) fn count(&self, row: u64) -> u32 {
-        u32::from(self.counts[row as usize])
+    pub(crate) fn count(&self, row: RowNo) -> u32 {
+        u32::from(self.counts[row.index()])
     }
 
     /// The slots of `row`, from the newest on.
-    pub(crate) fn slots_of(&self, row: u64) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn slots_of(&self, row: RowNo) -> impl Iterator<Item = u32> + '_ {
         let link = |slot: u32| (slot != END).then_some(slot);
-        std::iter::successors(link(self.newest[row as usize]), move |&slot| link(self.older[slot as usize]))
+        std::iter::successors(link(self.newest[row.index()]), move |&slot| link(self.older[slot as usize]))
     }
 
     /// The slot after another one, which has the wrong delta: for a planted bug.
@@ -125,7 +126,7 @@ impl ParityLog {
 
     /// Whether an update of `row` can be logged.
     #[inline]
-    pub(crate) fn has_room(&self, row: u64) -> bool {
+    pub(crate) fn has_room(&self, row: RowNo) -> bool {
         self.lost == 0 && self.count(row) < self.row_deltas && self.taken() < self.slots()
     }
 
@@ -148,33 +149,33 @@ impl ParityLog {
     }
 
     /// Adds a slot that was taken to `row`: it has the newest deltas.
-    pub(crate) fn join(&mut self, slot: u32, row: u64) {
+    pub(crate) fn join(&mut self, slot: u32, row: RowNo) {
         debug_assert_eq!(self.rows[slot as usize], PENDING);
-        self.rows[slot as usize] = row as u32;
-        self.older[slot as usize] = std::mem::replace(&mut self.newest[row as usize], slot);
-        self.counts[row as usize] += 1;
+        self.rows[slot as usize] = row.number() as u32;
+        self.older[slot as usize] = std::mem::replace(&mut self.newest[row.index()], slot);
+        self.counts[row.index()] += 1;
     }
 
     /// Discards the deltas of `row`: its parity includes them, or the data that they changed is gone.
-    pub(crate) fn clear(&mut self, row: u64) {
-        let mut slot = std::mem::replace(&mut self.newest[row as usize], END);
+    pub(crate) fn clear(&mut self, row: RowNo) {
+        let mut slot = std::mem::replace(&mut self.newest[row.index()], END);
         while slot != END {
             self.rows[slot as usize] = VACANT;
             slot = self.older[slot as usize];
         }
-        self.counts[row as usize] = 0;
+        self.counts[row.index()] = 0;
         self.free_oldest();
     }
 
     /// Forgets all deltas of `row` except the newest: a planted bug.
-    pub(crate) fn forget_older(&mut self, row: u64) {
-        let newest = self.newest[row as usize];
+    pub(crate) fn forget_older(&mut self, row: RowNo) {
+        let newest = self.newest[row.index()];
         self.clear(row);
         if newest != END {
-            self.rows[newest as usize] = row as u32;
+            self.rows[newest as usize] = row.number() as u32;
             self.older[newest as usize] = END;
-            self.newest[row as usize] = newest;
-            self.counts[row as usize] = 1;
+            self.newest[row.index()] = newest;
+            self.counts[row.index()] = 1;
         }
     }
 
@@ -186,7 +187,7 @@ impl ParityLog {
     }
 
     /// The next row to commit in the background, if there is one. It counts as being committed until [`Self::commit_over`].
-    pub(crate) fn next_due(&mut self) -> Option<u64> {
+    pub(crate) fn next_due(&mut self) -> Option<RowNo> {
         while self.commits < self.commits_max {
             let ahead = self.tail - self.next_commit;
             self.is_committing &= ahead > self.low;
@@ -199,25 +200,25 @@ impl ParityLog {
                 return None;
             }
             self.next_commit += 1;
-            if row != VACANT && !self.is_due(row.into()) {
+            if row != VACANT && !self.is_due(RowNo::new(row.into())) {
                 self.due[row as usize / 64] |= 1 << (row % 64);
                 self.commits += 1;
-                return Some(row.into());
+                return Some(RowNo::new(row.into()));
             }
         }
         None
     }
 
     /// The background commit of `row` ended.
-    pub(crate) fn commit_over(&mut self, row: u64) {
+    pub(crate) fn commit_over(&mut self, row: RowNo) {
         debug_assert!(self.is_due(row));
-        self.due[row as usize / 64] &= !(1 << (row % 64));
+        self.due[row.index() / 64] &= !(1 << (row.number() % 64));
         self.commits -= 1;
     }
 
     /// Whether `row` is being committed in the background, or is about to be.
-    pub(crate) fn is_due(&self, row: u64) -> bool {
-        self.due[row as usize / 64] >> (row % 64) & 1 != 0
+    pub(crate) fn is_due(&self, row: RowNo) -> bool {
+        self.due[row.index() / 64] >> (row.number() % 64) & 1 != 0
     }
 
     /// Records that `member` is lost. If it is a log member, nothing more is logged, and the log is committed.
@@ -236,20 +237,20 @@ impl ParityLog {
 
     /// A bit for each parity chunk of `row` that has a delta on a lost log member.
     #[inline]
-    pub(crate) fn lost_of(&self, row: u64) -> u64 {
+    pub(crate) fn lost_of(&self, row: RowNo) -> u64 {
         if self.lost != 0 && self.count(row) > 0 { self.lost } else { 0 }
     }
 
     /// Word and bit where the bits of `row` in `written` begin.
     #[inline]
-    fn bits_of(&self, row: u64) -> (usize, u64) {
-        let at = row * u64::from(self.data);
+    fn bits_of(&self, row: RowNo) -> (usize, u64) {
+        let at = row.number() * u64::from(self.data);
         ((at / 64) as usize, at % 64)
     }
 
     /// The data columns of `row` that may hold anything but zeros.
     #[inline]
-    pub(crate) fn written(&self, row: u64) -> u64 {
+    pub(crate) fn written(&self, row: RowNo) -> u64 {
         let (word, bit) = self.bits_of(row);
         let behind = if bit == 0 { 0 } else { self.written[word + 1] << (64 - bit) };
         (self.written[word] >> bit | behind) & (u64::MAX >> (64 - self.data))
@@ -257,7 +258,7 @@ impl ParityLog {
 
     /// Marks data `columns` of `row` as written.
     #[inline]
-    pub(crate) fn set_written(&mut self, row: u64, columns: u64) {
+    pub(crate) fn set_written(&mut self, row: RowNo, columns: u64) {
         let (word, bit) = self.bits_of(row);
         self.written[word] |= columns << bit;
         if bit != 0 {
@@ -266,7 +267,7 @@ impl ParityLog {
     }
 
     /// Marks all of `row` as zeros.
-    pub(crate) fn clear_written(&mut self, row: u64) {
+    pub(crate) fn clear_written(&mut self, row: RowNo) {
         let (word, bit) = self.bits_of(row);
         let columns = u64::MAX >> (64 - self.data);
         self.written[word] &= !(columns << bit);
@@ -300,7 +301,7 @@ mod tests {
         ParityLog::new(&geometry.unwrap(), slots, section)
     }
 
-    fn add(log: &mut ParityLog, row: u64) -> u32 {
+    fn add(log: &mut ParityLog, row: RowNo) -> u32 {
         let slot = log.take();
         log.join(slot, row);
         slot
@@ -308,26 +309,26 @@ mod tests {
 
     fn add_all(log: &mut ParityLog, rows: impl IntoIterator<Item = u64>) {
         for row in rows {
-            add(log, row);
+            add(log, RowNo::new(row));
         }
     }
 
     fn due(log: &mut ParityLog) -> Vec<u64> {
-        std::iter::from_fn(|| log.next_due()).collect()
+        std::iter::from_fn(|| log.next_due().map(RowNo::number)).collect()
     }
 
     #[test]
     fn the_oldest_rows_are_due_from_the_high_watermark_down_to_the_low_one() {
         let mut log = log(8, &LogSection::default());
         for row in 0..6 {
-            add(&mut log, row);
+            add(&mut log, RowNo::new(row));
             assert_eq!(due(&mut log), [], "{row}: three quarters of eight");
         }
-        add(&mut log, 1);
+        add(&mut log, RowNo::new(1));
         assert_eq!(due(&mut log), [0, 1, 2], "then half of the ring is left");
         for row in 0..3 {
-            log.clear(row);
-            log.commit_over(row);
+            log.clear(RowNo::new(row));
+            log.commit_over(RowNo::new(row));
         }
         assert_eq!((log.taken(), due(&mut log)), (4, vec![]), "row 1 took its newer slot along");
     }
@@ -338,8 +339,8 @@ mod tests {
         let mut log = log(8, &section);
         add_all(&mut log, 0..8);
         assert_eq!(due(&mut log), [0, 1]);
-        log.clear(1);
-        log.commit_over(1);
+        log.clear(RowNo::new(1));
+        log.commit_over(RowNo::new(1));
         assert_eq!(due(&mut log), [2]);
     }
 
@@ -348,24 +349,28 @@ mod tests {
         let mut log = log(3, &LogSection { commit: Commit::Never, ..LogSection::default() });
         add_all(&mut log, [5, 6]);
         assert_eq!(due(&mut log), []);
-        add(&mut log, 5);
-        assert!(!log.has_room(7));
+        add(&mut log, RowNo::new(5));
+        assert!(!log.has_room(RowNo::new(7)));
         assert_eq!(due(&mut log), [5]);
-        log.clear(5);
-        log.commit_over(5);
-        assert!(log.has_room(7) && log.taken() == 2, "behind the oldest slot there is a hole");
+        log.clear(RowNo::new(5));
+        log.commit_over(RowNo::new(5));
+        assert!(log.has_room(RowNo::new(7)) && log.taken() == 2, "behind the oldest slot there is a hole");
     }
 
     #[test]
     fn a_row_takes_no_more_deltas_than_said_and_none_once_a_log_member_is_lost() {
         let mut log = log(8, &LogSection { row_deltas: 2, ..LogSection::default() });
         add_all(&mut log, [3, 3]);
-        assert!(!log.has_room(3) && log.has_room(4));
+        assert!(!log.has_room(RowNo::new(3)) && log.has_room(RowNo::new(4)));
         log.lose(7);
-        assert!(log.has_room(4), "a data member");
+        assert!(log.has_room(RowNo::new(4)), "a data member");
         log.lose(8);
-        assert!(!log.has_room(4) && log.settling);
-        assert_eq!((log.lost_of(3), log.lost_of(4)), (1, 0), "parity of rows without deltas is whole");
+        assert!(!log.has_room(RowNo::new(4)) && log.settling);
+        assert_eq!(
+            (log.lost_of(RowNo::new(3)), log.lost_of(RowNo::new(4))),
+            (1, 0),
+            "parity of rows without deltas is whole"
+        );
         assert_eq!(due(&mut log), [3]);
     }
 
@@ -380,25 +385,25 @@ mod tests {
             let mut pending = Vec::new();
             for (row, what) in steps {
                 match what {
-                    0 | 1 if log.has_room(row) => pending.push((log.take(), row)),
+                    0 | 1 if log.has_room(RowNo::new(row)) => pending.push((log.take(), row)),
                     2 if !pending.is_empty() => {
                         let (slot, row) = pending.remove(row as usize % pending.len());
-                        if log.count(row) < 4 {
-                            log.join(slot, row);
+                        if log.count(RowNo::new(row)) < 4 {
+                            log.join(slot, RowNo::new(row));
                             model.entry(row).or_default().insert(0, slot);
                         } else {
                             log.give_back(slot);
                         }
                     }
                     3 => {
-                        log.clear(row);
+                        log.clear(RowNo::new(row));
                         model.remove(&row);
                     }
                     _ => {}
                 }
                 for row in 0..6 {
                     let slots = model.get(&row).cloned().unwrap_or_default();
-                    prop_assert_eq!(log.slots_of(row).collect::<Vec<_>>(), slots);
+                    prop_assert_eq!(log.slots_of(RowNo::new(row)).collect::<Vec<_>>(), slots);
                 }
                 let live = model.values().map(Vec::len).sum::<usize>() + pending.len();
                 prop_assert!(log.taken() >= live as u64 && log.taken() <= u64::from(slots));
@@ -412,14 +417,14 @@ mod tests {
             let mut model = [0u64; 40];
             for (row, columns, sets) in steps {
                 if sets {
-                    log.set_written(row, columns);
+                    log.set_written(RowNo::new(row), columns);
                     model[row as usize] |= columns;
                 } else {
-                    log.clear_written(row);
+                    log.clear_written(RowNo::new(row));
                     model[row as usize] = 0;
                 }
                 for row in 0..40 {
-                    prop_assert_eq!(log.written(row), model[row as usize]);
+                    prop_assert_eq!(log.written(RowNo::new(row)), model[row as usize]);
                 }
             }
         }

@@ -8,14 +8,14 @@
 //! Source: our choice. Paper 004 (section 3.3) keeps its map in such memory, and says that "NVRAM is commonly deployed in the
 //! RAIS controller" "to improve the write performance by using the write-back strategy"; it does not print parity there.
 
-use stripewise_core::ids::NONE;
+use stripewise_core::ids::{NONE, RowNo};
 use stripewise_core::memory::PageId;
 use stripewise_core::table::Table;
 
 /// A row whose parity is kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
-    pub(super) row: u64,
+    pub(super) row: RowNo,
     /// Whether an update has put parity here; before that, the room is reserved for an update in progress.
     is_valid: bool,
     /// Whether a plan writes the parity to the members.
@@ -50,7 +50,7 @@ impl ParityMemory {
     /// Room for the parity of this number of rows.
     pub(crate) fn new(rows: u32, parity: u32, carries_data: bool) -> Self {
         let slots = (1..=rows).map(|next| Kept {
-            row: 0,
+            row: RowNo::new(0),
             is_valid: false,
             is_leaving: false,
             older: NONE,
@@ -73,13 +73,13 @@ impl ParityMemory {
 
     /// Whether the parity of `row` is here.
     #[inline]
-    pub(crate) fn keeps(&self, row: u64) -> bool {
+    pub(crate) fn keeps(&self, row: RowNo) -> bool {
         self.slot(row).is_some_and(|slot| self.slots[slot as usize].is_valid)
     }
 
     #[inline]
-    pub(super) fn slot(&self, row: u64) -> Option<u32> {
-        let slot = if self.rows.count() == 0 { NONE } else { self.rows.get(row) };
+    pub(super) fn slot(&self, row: RowNo) -> Option<u32> {
+        let slot = if self.rows.count() == 0 { NONE } else { self.rows.get(row.number()) };
         (slot != NONE).then_some(slot)
     }
 
@@ -95,18 +95,18 @@ impl ParityMemory {
     }
 
     /// The page of parity chunk `nth` of `row`, over a memory that carries data.
-    pub(crate) fn page(&self, row: u64, nth: u32) -> Option<PageId> {
+    pub(crate) fn page(&self, row: RowNo, nth: u32) -> Option<PageId> {
         let slot = self.slot(row).filter(|&slot| self.slots[slot as usize].is_valid)?;
         self.pages.get((slot * self.parity + nth) as usize).copied()
     }
 
-    pub(super) fn page_mut(&mut self, row: u64, nth: u32) -> Option<&mut PageId> {
+    pub(super) fn page_mut(&mut self, row: RowNo, nth: u32) -> Option<&mut PageId> {
         let slot = self.slot(row)?;
         self.pages.get_mut((slot * self.parity + nth) as usize)
     }
 
     /// Whether there is room for the parity of `row`: it is here already, or a slot is reserved for it now.
-    pub(super) fn reserve(&mut self, row: u64) -> bool {
+    pub(super) fn reserve(&mut self, row: RowNo) -> bool {
         if self.slot(row).is_some() {
             return true;
         }
@@ -120,7 +120,7 @@ impl ParityMemory {
         self.slots[slot as usize] =
             Kept { row, is_valid: false, is_leaving: false, older: NONE, newer: NONE };
         self.link(slot);
-        self.rows.put(row, slot);
+        self.rows.put(row.number(), slot);
         true
     }
 
@@ -147,7 +147,7 @@ impl ParityMemory {
     }
 
     /// The parity of `row` is here from now on, updated last.
-    pub(super) fn updated(&mut self, row: u64) {
+    pub(super) fn updated(&mut self, row: RowNo) {
         let Some(slot) = self.slot(row) else { return };
         self.slots[slot as usize].is_valid = true;
         self.unlink(slot);
@@ -155,9 +155,9 @@ impl ParityMemory {
     }
 
     /// Frees the slot of `row`, if it has one. Its pages are the caller's.
-    pub(super) fn forget(&mut self, row: u64) {
+    pub(super) fn forget(&mut self, row: RowNo) {
         let Some(slot) = self.slot(row) else { return };
-        self.rows.put(row, NONE);
+        self.rows.put(row.number(), NONE);
         self.unlink(slot);
         self.leaving -= u32::from(self.slots[slot as usize].is_leaving);
         let freed = &mut self.slots[slot as usize];
@@ -187,7 +187,7 @@ impl ParityMemory {
     /// This memory after a loss of power: updates in progress are forgotten.
     pub(crate) fn restarted(mut self) -> Self {
         let reserved = self.slots.iter().filter(|slot| !slot.is_valid).map(|slot| slot.row);
-        let reserved: Vec<u64> =
+        let reserved: Vec<RowNo> =
             reserved.filter(|&row| self.slot(row).is_some() && !self.keeps(row)).collect();
         reserved.into_iter().for_each(|row| self.forget(row));
         self.slots.iter_mut().for_each(|slot| slot.is_leaving = false);
@@ -209,35 +209,35 @@ mod tests {
     fn the_row_that_was_updated_longest_ago_leaves_when_less_than_an_eighth_is_free() {
         let mut memory = ParityMemory::new(8, 1, false);
         for row in 10..17 {
-            assert!(memory.reserve(row) && !memory.keeps(row), "room is not parity");
-            memory.updated(row);
+            assert!(memory.reserve(RowNo::new(row)) && !memory.keeps(RowNo::new(row)), "room is not parity");
+            memory.updated(RowNo::new(row));
         }
         assert_eq!(memory.due(), None, "one slot of eight is free");
-        assert!(memory.reserve(17));
-        memory.updated(10);
+        assert!(memory.reserve(RowNo::new(17)));
+        memory.updated(RowNo::new(10));
         let due = memory.due().map(|slot| memory.slots[slot as usize].row);
-        assert_eq!(due, Some(11), "10 was updated again, and 17 has no parity yet");
-        memory.forget(11);
-        assert_eq!((memory.due(), memory.keeps(11), memory.len()), (None, false, 6));
+        assert_eq!(due, Some(RowNo::new(11)), "10 was updated again, and 17 has no parity yet");
+        memory.forget(RowNo::new(11));
+        assert_eq!((memory.due(), memory.keeps(RowNo::new(11)), memory.len()), (None, false, 6));
     }
 
     #[test]
     fn without_room_an_update_presses_for_it() {
         let mut memory = ParityMemory::new(1, 1, false);
-        assert!(memory.reserve(3));
-        memory.updated(3);
+        assert!(memory.reserve(RowNo::new(3)));
+        memory.updated(RowNo::new(3));
         assert_eq!(memory.due(), None);
-        assert!(memory.reserve(3) && !memory.reserve(4));
+        assert!(memory.reserve(RowNo::new(3)) && !memory.reserve(RowNo::new(4)));
         assert!(memory.due().is_some());
-        assert!(!ParityMemory::new(0, 1, false).reserve(3));
+        assert!(!ParityMemory::new(0, 1, false).reserve(RowNo::new(3)));
     }
 
     #[test]
     fn a_loss_of_power_forgets_reserved_room_and_keeps_parity() {
         let mut memory = ParityMemory::new(4, 1, false);
-        (0..3).for_each(|row| assert!(memory.reserve(row)));
-        memory.updated(1);
+        (0..3).for_each(|row| assert!(memory.reserve(RowNo::new(row))));
+        memory.updated(RowNo::new(1));
         let memory = memory.restarted();
-        assert_eq!((memory.len(), memory.free_count, memory.keeps(1)), (1, 3, true));
+        assert_eq!((memory.len(), memory.free_count, memory.keeps(RowNo::new(1))), (1, 3, true));
     }
 }

@@ -5,7 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
@@ -130,7 +130,7 @@ impl InPlace {
         if reread.is_none() && !scrub.has_next() {
             return false;
         }
-        let row = reread.unwrap_or_else(|| scrub.begin());
+        let row = reread.unwrap_or_else(|| RowNo::new(scrub.begin()));
         exec.spend(exec.geometry().columns);
         let plan = self.take_plan(row, ScrubRow { is_again: reread.is_some() }, exec);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
@@ -310,7 +310,7 @@ impl InPlace {
         if repairs && !has_checksums && bad & !dirty != 0 && !is_again {
             roster.reread.push(row);
         } else if let Some(walk) = &mut scrub.walk {
-            walk.finish(row);
+            walk.finish(row.number());
             scrub.noted = walk.done();
         }
     }
@@ -332,11 +332,11 @@ impl InPlace {
         rebuild.met_damage |= bad & !wanted != 0;
         // Without checksums, the rebuild does not end before it has all rows.
         rebuild.leaves_out |= gave_up && has_checksums && !believes;
-        let row = u64::from(place.page - exec.geometry().first_page);
+        let page = u64::from(place.page - exec.geometry().first_page);
         if gave_up && !has_checksums {
-            rebuild.part.give_up(row)
+            rebuild.part.give_up(page)
         } else {
-            rebuild.part.rows.finish(row)
+            rebuild.part.rows.finish(page)
         }
         roster.members.unrecovered += u64::from(lost_chunks > 0);
     }

@@ -9,7 +9,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::Cache;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
@@ -24,7 +24,7 @@ use crate::job::{BuildResult, Cx, Job};
 /// An interrupted update or trim of a row.
 #[derive(Debug)]
 struct Redo {
-    row: u64,
+    row: RowNo,
     written: u64,
     trimmed: u64,
     /// The pages to write, by column.
@@ -114,7 +114,7 @@ impl InPlace {
             return true;
         }
         let mut row = resync.next;
-        while row < exec.geometry().rows() && !self.may_be_unclean(row, exec) {
+        while row < exec.geometry().rows() && !self.may_be_unclean(RowNo::new(row), exec) {
             row += 1;
         }
         let Some(resync) = &mut self.resync else { return false };
@@ -128,7 +128,7 @@ impl InPlace {
         }
         resync.next += 1;
         resync.under_way += 1;
-        let plan = self.take_plan(row, ResyncRow { unread: 0 }, exec);
+        let plan = self.take_plan(RowNo::new(row), ResyncRow { unread: 0 }, exec);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
     }

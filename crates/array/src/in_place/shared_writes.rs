@@ -15,7 +15,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationId, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
@@ -83,7 +83,7 @@ impl InPlace {
     }
 
     /// Columns of `row` whose parity is deferred and whose covered content memory keeps.
-    pub(crate) fn covered_in_memory(&self, row: u64) -> u64 {
+    pub(crate) fn covered_in_memory(&self, row: RowNo) -> u64 {
         let dirty = self.window.dirty(row);
         match self.window.entry(row) {
             Some(entry) if self.window.pins() => dirty & self.window.kept(entry).1,

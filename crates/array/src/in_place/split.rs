@@ -4,7 +4,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::cache::PreParity;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::{Plan, Purpose};
@@ -85,7 +85,7 @@ impl InPlace {
     pub(crate) fn read_row<M: Memory, D: Driver<M>>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         lock: RowLock,
         exec: &mut Executor<M>,
@@ -109,7 +109,7 @@ impl InPlace {
     pub(crate) fn write_row<M: Memory, D: Driver<M>>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -168,7 +168,7 @@ impl InPlace {
     fn merge<M: Memory>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         is_behind: bool,
         exec: &mut Executor<M>,
@@ -199,7 +199,7 @@ impl InPlace {
     pub(crate) fn trim_row<M: Memory, D: Driver<M>>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -314,7 +314,7 @@ impl InPlace {
     pub(crate) fn partial_columns<M: Memory>(
         &self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &Executor<M>,
     ) -> u64 {

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::PageId;
 
 use crate::in_place::page_order::PageOrder;
@@ -16,7 +16,7 @@ use crate::in_place::page_order::PageOrder;
 /// Data of a row that its parity does not cover.
 #[derive(Clone, Copy, Debug, Default)]
 struct Late {
-    row: u64,
+    row: RowNo,
     /// Data columns written since parity was last computed.
     dirty: u64,
     /// Data columns whose covered content is kept, or will be by a write that has begun: all dirty ones.
@@ -59,7 +59,7 @@ pub(crate) struct Window {
     /// The order of writes to each page, if writes that defer their parity share rows.
     pub(crate) order: Option<PageOrder>,
     /// Rows whose parity could not be computed because too much was lost: their parity covers nothing any more.
-    stale: BTreeSet<u64>,
+    stale: BTreeSet<RowNo>,
     /// Whether the whole window is being emptied.
     pub(crate) flushes_deferred: bool,
     /// When the idle timer is due, if it is set.
@@ -113,18 +113,18 @@ impl Window {
 
     /// Gives the next slot to a chunk of `row`. Returns the row of the slot that the ring reaches next: its parity is due.
     #[inline]
-    pub(crate) fn enter(&mut self, row: u64) -> Option<u64> {
+    pub(crate) fn enter(&mut self, row: RowNo) -> Option<RowNo> {
         debug_assert_eq!(self.ring[self.at], 0, "the ring's next slot is always vacant");
-        self.ring[self.at] = row + 1;
+        self.ring[self.at] = row.number() + 1;
         self.occupied += 1;
         self.at = (self.at + 1) % self.ring.len();
-        self.ring[self.at].checked_sub(1)
+        self.ring[self.at].checked_sub(1).map(RowNo::new)
     }
 
     /// Vacates the slots of `row`.
-    pub(crate) fn leave(&mut self, row: u64) {
+    pub(crate) fn leave(&mut self, row: RowNo) {
         for slot in &mut self.ring {
-            if *slot == row + 1 {
+            if *slot == row.number() + 1 {
                 *slot = 0;
                 self.occupied -= 1;
             }
@@ -132,21 +132,21 @@ impl Window {
     }
 
     /// The row that has been in the ring longest.
-    pub(crate) fn oldest(&self) -> Option<u64> {
+    pub(crate) fn oldest(&self) -> Option<RowNo> {
         let (newer, older) = self.ring.split_at(self.at);
-        older.iter().chain(newer).find_map(|slot| slot.checked_sub(1))
+        older.iter().chain(newer).find_map(|slot| slot.checked_sub(1)).map(RowNo::new)
     }
 
     #[inline]
-    fn home(&self, row: u64) -> usize {
-        (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.table.len() - 1)
+    fn home(&self, row: RowNo) -> usize {
+        (row.number().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & (self.table.len() - 1)
     }
 
     /// The place in the table that holds `row`, or the vacant place where it would go.
     #[inline]
-    fn find(&self, row: u64) -> usize {
+    fn find(&self, row: RowNo) -> usize {
         let mut at = self.home(row);
-        while self.table[at].0 != 0 && self.table[at].0 != row + 1 {
+        while self.table[at].0 != 0 && self.table[at].0 != row.number() + 1 {
             at = (at + 1) & (self.table.len() - 1);
         }
         at
@@ -154,7 +154,7 @@ impl Window {
 
     /// The entry of `row`, if its parity is deferred.
     #[inline]
-    pub(crate) fn entry(&self, row: u64) -> Option<u32> {
+    pub(crate) fn entry(&self, row: RowNo) -> Option<u32> {
         if self.free.len() == self.entries.len() {
             return None;
         }
@@ -164,7 +164,7 @@ impl Window {
 
     /// Data columns of `row` that its parity does not cover.
     #[inline]
-    pub(crate) fn dirty(&self, row: u64) -> u64 {
+    pub(crate) fn dirty(&self, row: RowNo) -> u64 {
         self.entry(row).map_or(0, |entry| self.entries[entry as usize].dirty)
     }
 
@@ -174,11 +174,11 @@ impl Window {
     }
 
     /// Marks `columns` of `row` as not covered by parity; returns the row's entry.
-    pub(crate) fn add(&mut self, row: u64, columns: u64) -> u32 {
+    pub(crate) fn add(&mut self, row: RowNo, columns: u64) -> u32 {
         let at = self.find(row);
         if self.table[at].0 == 0 {
             let entry = self.free.pop().expect("a late row has a slot of the ring or a plan");
-            self.table[at] = (row + 1, entry);
+            self.table[at] = (row.number() + 1, entry);
             self.entries[entry as usize] = Late { row, ..Late::default() };
         }
         let entry = self.table[at].1;
@@ -244,7 +244,7 @@ impl Window {
     }
 
     /// The first record of the redo journal that must be kept until the parity of `row` covers its data, or 0.
-    pub(crate) fn record(&self, row: u64) -> u64 {
+    pub(crate) fn record(&self, row: RowNo) -> u64 {
         self.entry(row).map_or(0, |entry| self.entries[entry as usize].record)
     }
 
@@ -266,7 +266,7 @@ impl Window {
                 break;
             }
             // An entry may fill the hole unless its home lies cyclically after it.
-            if (at.wrapping_sub(self.home(row - 1)) & mask) >= (at.wrapping_sub(hole) & mask) {
+            if (at.wrapping_sub(self.home(RowNo::new(row - 1))) & mask) >= (at.wrapping_sub(hole) & mask) {
                 self.table[hole] = self.table[at];
                 hole = at;
             }
@@ -312,17 +312,17 @@ impl Window {
 
     /// Whether the parity of `row` covers nothing any more.
     #[inline]
-    pub(crate) fn is_stale(&self, row: u64) -> bool {
+    pub(crate) fn is_stale(&self, row: RowNo) -> bool {
         !self.stale.is_empty() && self.stale.contains(&row)
     }
 
     /// Rows whose parity covers nothing any more.
-    pub(crate) fn stale(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn stale(&self) -> impl Iterator<Item = RowNo> {
         self.stale.iter().copied()
     }
 
     /// Marks the parity of `row` as covering nothing, or as valid again.
-    pub(crate) fn set_stale(&mut self, row: u64, stale: bool) {
+    pub(crate) fn set_stale(&mut self, row: RowNo, stale: bool) {
         if stale {
             self.stale.insert(row);
         } else if !self.stale.is_empty() {
@@ -342,23 +342,23 @@ mod tests {
     #[test]
     fn a_row_is_due_when_the_ring_comes_round_to_it() {
         let mut window = Window::new(3, 4, 2, 3, 8, false, false);
-        assert_eq!([7, 8].map(|row| window.enter(row)), [None, None]);
-        assert_eq!(window.enter(9), Some(7));
-        window.leave(7);
-        assert_eq!(window.oldest(), Some(8));
-        assert_eq!(window.enter(8), Some(8), "a row may have several slots");
-        window.leave(8);
-        assert_eq!((window.occupied, window.oldest()), (1, Some(9)));
-        window.leave(9);
+        assert_eq!([7, 8].map(|row| window.enter(RowNo::new(row))), [None, None]);
+        assert_eq!(window.enter(RowNo::new(9)), Some(RowNo::new(7)));
+        window.leave(RowNo::new(7));
+        assert_eq!(window.oldest(), Some(RowNo::new(8)));
+        assert_eq!(window.enter(RowNo::new(8)), Some(RowNo::new(8)), "a row may have several slots");
+        window.leave(RowNo::new(8));
+        assert_eq!((window.occupied, window.oldest()), (1, Some(RowNo::new(9))));
+        window.leave(RowNo::new(9));
         assert!(window.is_empty());
     }
 
     #[test]
     fn a_window_of_one_is_due_at_once() {
         let mut window = Window::new(1, 4, 2, 3, 8, false, false);
-        assert_eq!(window.enter(5), Some(5));
-        window.leave(5);
-        assert_eq!(window.enter(6), Some(6));
+        assert_eq!(window.enter(RowNo::new(5)), Some(RowNo::new(5)));
+        window.leave(RowNo::new(5));
+        assert_eq!(window.enter(RowNo::new(6)), Some(RowNo::new(6)));
     }
 
     proptest! {
@@ -369,15 +369,15 @@ mod tests {
             for (row, column, adds) in steps {
                 let row = row * 0x1_0000_0001;
                 if adds && (model.len() < 32 || model.contains_key(&row)) {
-                    window.add(row, 1 << column);
+                    window.add(RowNo::new(row), 1 << column);
                     *model.entry(row).or_insert(0) |= 1 << column;
-                } else if let Some(entry) = window.entry(row) {
+                } else if let Some(entry) = window.entry(RowNo::new(row)) {
                     window.remove(entry);
                     prop_assert!(model.remove(&row).is_some());
                 }
                 prop_assert_eq!(window.late_rows(), model.len());
                 for row in (0..30).map(|row| row * 0x1_0000_0001) {
-                    prop_assert_eq!(window.dirty(row), model.get(&row).copied().unwrap_or(0));
+                    prop_assert_eq!(window.dirty(RowNo::new(row)), model.get(&row).copied().unwrap_or(0));
                 }
             }
         }

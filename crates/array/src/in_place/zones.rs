@@ -5,7 +5,7 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Class;
 use stripewise_core::plan::{Plan, Purpose};
@@ -137,7 +137,7 @@ impl InPlace {
     pub(crate) fn cached_in_zones<M: Memory>(
         &mut self,
         id: RequestId,
-        row: u64,
+        row: RowNo,
         mask: u64,
         exec: &mut Executor<M>,
     ) {

@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::driver::Driver;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_exec::{AfterErrors, Built, Executor};
@@ -245,7 +245,7 @@ impl Log {
             }
             let is_first = position == 0;
             if is_first {
-                exec.set_row(plan, slot);
+                exec.set_row(plan, RowNo::new(slot));
             }
             let number = (position + width - rotation) % width;
             let column = if number < parity {
@@ -416,7 +416,7 @@ impl Log {
         let is_relocation = self.stream_of(plan) >= self.hosts();
         let gave_up = exec.plan(plan).gave_up;
         self.stripe_over(plan, exec);
-        let segment = self.segment_of(exec.plan(plan).row);
+        let segment = self.segment_of(exec.plan(plan).first_slot());
         let mut left = wanted;
         while left != 0 {
             // Chunks that return to their queue do so in reverse order.
@@ -435,7 +435,7 @@ impl Log {
             }
             self.buffer.give(place);
         }
-        let row = exec.plan(plan).row;
+        let row = exec.plan(plan).first_slot();
         if gave_up && self.durable.is_some() {
             let stripe = self.directory.stripe(row);
             self.directory.clear_stripe(stripe);

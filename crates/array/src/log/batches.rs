@@ -120,7 +120,7 @@ impl Log {
 
     /// A stripe is on the members, or never will be.
     pub(crate) fn stripe_over<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let slot = exec.plan(plan).row;
+        let slot = exec.plan(plan).first_slot();
         if let Some(durable) = &mut self.durable
             && let Some(batch) = durable.batch_of(slot)
         {
@@ -164,7 +164,7 @@ impl Log {
 
     /// Builds the step of writing a summary: all its copies.
     fn build_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let first = exec.plan(plan).row;
+        let first = exec.plan(plan).first_slot();
         if M::CARRIES_DATA {
             let page = self.take_metadata_page(plan, 0, exec);
             let group = self.group(self.segment_of(first));
@@ -192,7 +192,7 @@ impl Log {
 
     /// A summary is written, and with it its batch.
     fn summarised<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let first = exec.plan(plan).row;
+        let first = exec.plan(plan).first_slot();
         #[cfg(debug_assertions)]
         self.keep_short_batch(first);
         self.durable_mut().batches.retain(|batch| batch.first != first);

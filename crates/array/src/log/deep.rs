@@ -13,7 +13,7 @@
 
 use stripewise_code::Code;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 
@@ -45,7 +45,7 @@ impl Log {
         exec: &mut Executor<M>,
     ) -> u32 {
         let first = open.next;
-        exec.set_row(plan, first);
+        exec.set_row(plan, RowNo::new(first));
         let mut place = self.buffer.first(stream);
         // The stream of a plan is that of its first column, even if that column has no chunk.
         self.set_place(plan, 0, place);

@@ -38,7 +38,7 @@ impl Log {
         if !exec.has_bug(Bug::ShortStripeExtended) || !self.is_kept() {
             return;
         }
-        let (row, wanted) = (exec.plan(plan).row, exec.plan(plan).wanted);
+        let (row, wanted) = (exec.plan(plan).first_slot(), exec.plan(plan).wanted);
         // A stripe is written with its first chunk; an extension has none.
         let before = self.durable_mut().short.take().filter(|_| wanted & 1 == 0);
         let parity = exec.geometry().parity_columns();

@@ -73,7 +73,7 @@ use stripewise_core::format::layout::Layout;
 use stripewise_core::format::{Superblock, summary};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::hotness::Hotness;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::placement::{Dimensions, Persistence, Relocations, places};
 use stripewise_core::scheme::Scheme;
@@ -200,16 +200,16 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Takes a free plan for `job`, at `row`.
+    /// Takes a free plan for `job` on the stripe that begins with this slot, or on the copy of a summary in it.
     #[inline]
     pub(crate) fn take_plan<M: Memory>(
         &mut self,
-        row: u64,
+        slot: u64,
         job: impl Into<AnyJob>,
         exec: &mut Executor<M>,
     ) -> PlanId {
         let job = job.into();
-        let plan = exec.take_plan(row, job.facts().purpose);
+        let plan = exec.take_plan(RowNo::new(slot), job.facts().purpose);
         self.jobs[plan].job = job;
         plan
     }

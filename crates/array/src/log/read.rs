@@ -152,7 +152,7 @@ impl Log {
             return true;
         }
         let plan = exec.plan_of(id);
-        let row = exec.plan(plan).row;
+        let row = exec.plan(plan).first_slot();
         let PlanState { job, trust, .. } = self.jobs[plan];
         let member = exec.operation(id).member;
         let segment = self.segment_of(row) as usize;
@@ -252,7 +252,7 @@ impl Log {
 
     /// Unlocks the segment that `plan`, with this purpose, has read.
     pub(crate) fn unlock_segment<M: Memory>(&mut self, plan: PlanId, purpose: Purpose, exec: &Executor<M>) {
-        let segment = self.segment_of(exec.plan(plan).row);
+        let segment = self.segment_of(exec.plan(plan).first_slot());
         if self.holds_segments(purpose, exec) {
             self.segments.let_go(segment);
         }

@@ -333,7 +333,7 @@ impl Log {
         plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let slot = exec.plan(plan).row;
+        let slot = exec.plan(plan).first_slot();
         let width = u64::from(exec.geometry().width);
         let lost = exec.plan(plan).lost;
         let source =
@@ -385,7 +385,7 @@ impl Log {
         outcome: Outcome,
         exec: &Executor<M>,
     ) -> Outcome {
-        let slot = exec.plan(exec.plan_of(id)).row;
+        let slot = exec.plan(exec.plan_of(id)).first_slot();
         let is_it = self.is_copy_of(slot, exec.memory().bytes(exec.buffer_of(id, self)));
         if is_it { outcome } else { Outcome::Corrupt }
     }
@@ -398,7 +398,8 @@ impl Log {
 
     /// The chunks of a stripe are rebuilt by the walk of this turn, or cannot be.
     fn rebuilt<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &Executor<M>) {
-        let &Plan { row, gave_up, lost, .. } = exec.plan(plan);
+        let &Plan { gave_up, lost, .. } = exec.plan(plan);
+        let row = exec.plan(plan).first_slot();
         let is_unrecovered = self.lost_live_columns(plan, exec) != 0;
         let is_damaged = gave_up || lost & !self.slots_on_failed(plan, lost, exec) != 0;
         self.segments.let_go(self.segment_of(row));
@@ -409,7 +410,8 @@ impl Log {
 
     /// A copy of a summary is written by the walk of this turn, or cannot be.
     fn recopied<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &Executor<M>) {
-        let &Plan { row, gave_up, lost, .. } = exec.plan(plan);
+        let &Plan { gave_up, lost, .. } = exec.plan(plan);
+        let row = exec.plan(plan).first_slot();
         let segment = self.segment_of(row);
         self.segments.let_go(segment);
         if self.is_walked(turn, gave_up || lost != 0, gave_up) && gave_up && !exec.reads_only() {

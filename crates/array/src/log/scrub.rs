@@ -162,7 +162,7 @@ impl Log {
         plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let Plan { row: slot, lost, .. } = *exec.plan(plan);
+        let (slot, lost) = (exec.plan(plan).first_slot(), exec.plan(plan).lost);
         let column = slot % u64::from(exec.geometry().width);
         if lost >> column & 1 != 0 {
             return self.build_recopy(plan, exec);
@@ -178,7 +178,7 @@ impl Log {
     /// A copy of a summary was read.
     fn looked_at<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let slot = exec.plan(plan);
-        let (row, gave_up, is_bad) = (slot.row, slot.gave_up, slot.lost != 0);
+        let (row, gave_up, is_bad) = (slot.first_slot(), slot.gave_up, slot.lost != 0);
         let reads_only = exec.reads_only();
         let segment = self.segment_of(row);
         self.segments.let_go(segment);
@@ -273,7 +273,8 @@ impl Log {
     /// its last valid chunk meanwhile is not read again, so its pages do not count.
     fn scrubbed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
-        let Plan { row, lost, gave_up, .. } = *exec.plan(plan);
+        let Plan { lost, gave_up, .. } = *exec.plan(plan);
+        let row = exec.plan(plan).first_slot();
         let live = self.live_columns(plan, exec);
         let counts = live != 0 || exec.has_bug(Bug::DeadStripeCounted);
         let bad = if counts { lost & present & !self.slots_on_failed(plan, present, exec) } else { 0 };

@@ -430,7 +430,7 @@ impl Log {
             let touched = if sync.phase == Phase::FlushData { u64::MAX } else { sync.touched };
             return exec.build_flush_of(plan, |member| touched >> member & 1 != 0);
         }
-        let first = exec.plan(plan).row as usize;
+        let first = exec.plan(plan).row.index();
         let is_superblock = matches!(sync.phase, Phase::Front | Phase::Back);
         let gone = if is_superblock { sync.gone } else { 0 };
         exec.push_step(plan, []);

@@ -7,7 +7,6 @@ use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::Plan;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::job::{BuildResult, Cx, Job};
@@ -52,7 +51,7 @@ impl Log {
         plan: PlanId,
         exec: &mut Executor<M>,
     ) -> Result<(), TooManyLost> {
-        let Plan { row, .. } = *exec.plan(plan);
+        let row = exec.plan(plan).first_slot();
         let first = self.directory.batch(row).0;
         let copy = self.good_copy(first, self.jobs[plan].unread, None, exec).ok_or(TooManyLost)?;
         let (member, page) = self.member(copy);
@@ -65,7 +64,7 @@ impl Log {
     /// Gives `plan`, which needs the checksums of its stripe, these checksums from memory, if the batch is still being
     /// written.
     pub(crate) fn told_by_batch<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
-        let row = exec.plan(plan).row;
+        let row = exec.plan(plan).first_slot();
         let present = self.present(plan);
         let Some(durable) = &self.durable else { return false };
         let Some(nth) = durable.batches.iter().position(|batch| (batch.first..batch.end).contains(&row))
@@ -82,7 +81,7 @@ impl Log {
 
     /// Gives `plan`, which has read a summary, the checksums of its stripe; its steps are built again.
     pub(crate) fn told_by_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, .. } = *exec.plan(plan);
+        let row = exec.plan(plan).first_slot();
         let present = self.present(plan);
         let page = exec.buffer_of(exec.first_operation(plan), self);
         let copy = self.directory.batch(row).0;
@@ -97,7 +96,7 @@ impl Log {
 
     /// A summary was read, or none of its copies can be read.
     fn summary_read<M: Memory>(&mut self, plan: PlanId, walker: Walker, exec: &mut Executor<M>) {
-        let Plan { row: copy, gave_up, .. } = *exec.plan(plan);
+        let (copy, gave_up) = (exec.plan(plan).first_slot(), exec.plan(plan).gave_up);
         let page = (M::CARRIES_DATA && !gave_up).then(|| exec.buffer_of(exec.first_operation(plan), self));
         let log = &mut *self;
         let segment = log.segment_of(copy);

@@ -6,6 +6,7 @@
 //! redundancy, which a scrub repairs.
 
 use std::fmt;
+use stripewise_core::ids::RowNo;
 
 use stripewise_code::Code;
 use stripewise_core::format::{Structure, crc32c};
@@ -162,7 +163,7 @@ impl<M: Memory> Array<M> {
         match self.as_log() {
             Some(log) => check_log(log, &mut check),
             None => self.as_in_place().into_iter().for_each(|placement| {
-                for row in 0..geometry.rows() {
+                for row in geometry.all_rows() {
                     check.stripe(&mut placement.row(row, self.exec()), placement.is_encoded(row));
                 }
             }),
@@ -173,7 +174,7 @@ impl<M: Memory> Array<M> {
 
 impl InPlace {
     /// The columns of a row in place.
-    fn row<M: Memory>(&self, row: u64, exec: &Executor<M>) -> Vec<Column> {
+    fn row<M: Memory>(&self, row: RowNo, exec: &Executor<M>) -> Vec<Column> {
         let geometry = exec.geometry();
         let place = geometry.place(row);
         let column = |column: u32| {

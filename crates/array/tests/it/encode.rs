@@ -3,6 +3,7 @@
 use stripewise_array::RequestKind::{Flush, Read, Write};
 use stripewise_array::{Controller, OperationKind};
 use stripewise_base::prng::Prng;
+use stripewise_core::ids::RowNo;
 
 use crate::support::{Rig, Seen};
 
@@ -34,7 +35,7 @@ fn a_row_is_written_whole_when_its_last_chunk_comes_and_updated_from_then_on() {
     rig.submit(Write, 0, 1).expect("a request");
     rig.submit(Read, 0, 2).expect("a request");
     assert_eq!(rig.acknowledged(), [(0, 0), (1, 0)], "from memory");
-    assert!(!rig.array.is_encoded(0) && rig.array.locate(0).is_none());
+    assert!(!rig.array.is_encoded(RowNo::new(0)) && rig.array.locate(0).is_none());
     rig.array.dispatch(&mut rig.world);
     assert_eq!(started(&rig), []);
     rig.submit(Write, 1, 1).expect("a request");
@@ -42,7 +43,7 @@ fn a_row_is_written_whole_when_its_last_chunk_comes_and_updated_from_then_on() {
     rig.submit(Read, 0, 1).expect("a request");
     rig.step();
     rig.step();
-    assert!(rig.array.is_encoded(0));
+    assert!(rig.array.is_encoded(RowNo::new(0)));
     rig.submit(Write, 0, 1).expect("a request");
     rig.step();
     rig.step();
@@ -56,9 +57,9 @@ fn after_the_wait_the_present_members_are_encoded_and_a_late_member_comes_by_rmw
     let mut rig = rig("encode_wait = '5ns'");
     rig.submit(Write, 1, 1).expect("a request");
     rig.step();
-    assert_eq!((rig.now(), rig.array.is_encoded(0)), (5, false));
+    assert_eq!((rig.now(), rig.array.is_encoded(RowNo::new(0))), (5, false));
     rig.step();
-    assert!(rig.array.is_encoded(0));
+    assert!(rig.array.is_encoded(RowNo::new(0)));
     rig.submit(Write, 0, 1).expect("a request");
     rig.run();
     let late = [(6, 0, 'r'), (6, 2, 'r'), (7, 0, 'w'), (7, 2, 'w')];
@@ -75,7 +76,11 @@ fn a_wait_of_nothing_lasts_until_the_end_of_the_run() {
     assert_eq!(started(&rig), []);
     rig.array.drain(rig.now(), &mut rig.world);
     rig.run();
-    assert!(rig.array.is_encoded(0) && !rig.array.is_encoded(1) && rig.array.is_encoded(2));
+    assert!(
+        rig.array.is_encoded(RowNo::new(0))
+            && !rig.array.is_encoded(RowNo::new(1))
+            && rig.array.is_encoded(RowNo::new(2))
+    );
     assert_eq!(started(&rig), [(0, 0, 'w'), (0, 1, 'w'), (0, 2, 'w'), (1, 2, 'w')]);
 }
 
@@ -99,7 +104,7 @@ fn when_more_rows_wait_than_there_is_memory_for_the_oldest_is_encoded() {
         rig.submit(Write, page, 1).expect("a request");
     }
     rig.run();
-    let encoded: Vec<_> = (0..4).filter(|&row| rig.array.is_encoded(row)).collect();
+    let encoded: Vec<_> = (0..4).filter(|&row| rig.array.is_encoded(RowNo::new(row))).collect();
     assert_eq!(encoded, [2]);
     assert_eq!(rig.acknowledged().len(), 3);
 }
@@ -108,7 +113,7 @@ fn when_more_rows_wait_than_there_is_memory_for_the_oldest_is_encoded() {
 fn data_written_before_the_run_is_encoded_whichever_row_it_ends_in() {
     let mut rig = rig("");
     rig.array.assume_written(3);
-    assert_eq!([0, 1, 2].map(|row| rig.array.is_encoded(row)), [true, true, false]);
+    assert_eq!([0, 1, 2].map(|row| rig.array.is_encoded(RowNo::new(row))), [true, true, false]);
     rig.submit(Write, 3, 1).expect("a request");
     rig.run();
     assert_eq!(started(&rig), [(0, 1, 'r'), (0, 2, 'r'), (1, 1, 'w'), (1, 2, 'w')]);

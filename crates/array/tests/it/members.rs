@@ -4,6 +4,7 @@
 
 use stripewise_array::format::{ChecksumPage, MemberState, REDO_MAGIC, Superblock, Uuid, crc32c};
 use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
+use stripewise_core::ids::RowNo;
 
 use crate::disk::{Disk, Host};
 
@@ -294,8 +295,8 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
     }
     let row = 1500;
     let geometry = host.array.geometry();
-    let page = geometry.place(row).page;
-    let member = |column| geometry.member(geometry.place(row), column);
+    let page = geometry.place(RowNo::new(row)).page;
+    let member = |column| geometry.member(geometry.place(RowNo::new(row)), column);
     let lost: Vec<u64> = (0..4)
         .filter(|&column| [1, 2].contains(&member(column)))
         .map(|column| row * 4 + u64::from(column))
@@ -465,7 +466,7 @@ fn a_journal_that_is_full_while_a_member_is_made_never_stands_still() {
 /// The page of the first row, and the members of its data and parity.
 fn first_row(host: &Host) -> (usize, Vec<usize>) {
     let geometry = host.array.geometry();
-    let place = geometry.place(0);
+    let place = geometry.place(RowNo::new(0));
     let members = (0..geometry.columns).map(|member| geometry.member(place, member).into()).collect();
     (place.page as usize, members)
 }

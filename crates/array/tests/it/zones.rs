@@ -2,6 +2,7 @@
 
 use stripewise_array::format::FailReason;
 use stripewise_array::{Class, Controller, OperationKind, RequestKind};
+use stripewise_core::ids::RowNo;
 
 use crate::support::Rig;
 
@@ -31,7 +32,7 @@ fn write(rig: &mut Rig, pages: &[u64]) -> [usize; 3] {
 }
 
 /// The array's page on which the host's `page` is.
-fn place(rig: &Rig, page: u64) -> (u64, u32) {
+fn place(rig: &Rig, page: u64) -> (RowNo, u32) {
     rig.array.locate(page).unwrap()
 }
 
@@ -46,7 +47,7 @@ fn free_pages_are_not_read_and_an_open_row_writes_its_parity_once() {
     assert_eq!(write(&mut rig, &[0, 1, 2]), [0, 3, 0]);
     assert_eq!(rig.array.kept_parity_rows(), 1);
     assert_eq!(write(&mut rig, &[3]), [0, 1, 1]);
-    assert_eq!((rig.array.kept_parity_rows(), rig.array.blank_columns(16)), (0, 0));
+    assert_eq!((rig.array.kept_parity_rows(), rig.array.blank_columns(RowNo::new(16))), (0, 0));
 }
 
 #[test]
@@ -115,6 +116,6 @@ fn parity_in_memory_survives_a_loss_of_power() {
     rig.run();
     let mut rig = rig.lose_power();
     rig.run();
-    assert_eq!((rig.array.kept_parity_rows(), rig.array.blank_columns(16)), (1, 0b1100));
+    assert_eq!((rig.array.kept_parity_rows(), rig.array.blank_columns(RowNo::new(16))), (1, 0b1100));
     assert_eq!(write(&mut rig, &[2, 3]), [0, 2, 1]);
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use stripewise_array::Controller;
+use stripewise_array::RowNo;
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::Persistence;
@@ -25,10 +26,10 @@ pub(super) struct Power {
     /// Whether a restarted controller is still recovering.
     recovers: bool,
     /// Rows that were under update at the loss and have not been consistent since.
-    pub(super) torn: BTreeSet<u64>,
+    pub(super) torn: BTreeSet<RowNo>,
     /// The host pages of the columns of these rows when the controller restarted: requests that wait for the recovery may move
     /// them as soon as it ends.
-    pages: BTreeMap<(u64, u32), u64>,
+    pages: BTreeMap<(RowNo, u32), u64>,
     /// Number of media faults before the loss.
     faults_before: usize,
 }
@@ -42,7 +43,7 @@ impl Power {
 
     /// Whether power is to be lost before the event after `event`.
     pub(super) fn is_due(&self, event: u64) -> bool {
-        self.is_live && self.to_come.last().is_some_and(|&at| at <= event)
+        self.is_live && self.to_come.last().is_some_and(|&at| at <= RowNo::new(event).number())
     }
 }
 
@@ -75,9 +76,11 @@ impl CaseRun<'_> {
 
     fn lose_power(mut self) -> Result<Self, String> {
         self.simulation.world.host.trace(|| "power is lost".into());
-        let rows = 0..self.simulation.array.geometry().rows();
-        let torn: Vec<u64> = rows.filter(|&row| self.has_hole() && self.is_torn(row)).collect();
-        self.simulation.world.host.trace(|| format!("rows under update: {torn:?}"));
+        let rows = self.simulation.array.geometry().all_rows();
+        let torn: Vec<RowNo> = rows.filter(|&row| self.has_hole() && self.is_torn(row)).collect();
+        self.simulation.world.host.trace(|| {
+            format!("rows under update: {:?}", torn.iter().map(|row| row.number()).collect::<Vec<_>>())
+        });
         self.power.torn.extend(torn);
         if !self.power.recovers {
             self.power.faults_before = self.media().log().len();
@@ -93,8 +96,8 @@ impl CaseRun<'_> {
         let simulation = self.simulation.restart(flash, now).map_err(|error| error.to_string())?;
         let mut run = Self { simulation, ..self };
         let array = &run.simulation.array;
-        let columns = |&row: &u64| (0..array.geometry().data).map(move |column| (row, column));
-        let page = |at: (u64, u32)| array.host_page(at.0, at.1).map(|page| (at, page));
+        let columns = |&row: &RowNo| (0..array.geometry().data).map(move |column| (row, column));
+        let page = |at: (RowNo, u32)| array.host_page(at.0, at.1).map(|page| (at, page));
         run.power.pages = run.power.torn.iter().flat_map(columns).filter_map(page).collect();
         run.power.recovers = true;
         run.limit += EVENTS;
@@ -123,7 +126,7 @@ impl CaseRun<'_> {
     /// Checks that a volatile cache is empty after a power loss.
     fn cache_is_empty(&self) -> Result<(), String> {
         let array = &self.simulation.array;
-        match (0..array.geometry().rows()).find(|&row| array.cached_columns(row) != 0) {
+        match (0..array.geometry().rows()).find(|&row| array.cached_columns(RowNo::new(row)) != 0) {
             Some(row) => {
                 Err(format!("a volatile cache still has content of row {row} after a loss of power"))
             }
@@ -133,7 +136,7 @@ impl CaseRun<'_> {
 
     /// Whether `row` is being changed, that is, an update that locks it has begun to write, or some page of it may
     /// hold one of several contents; or whether its parity was unreliable anyway.
-    fn is_torn(&self, row: u64) -> bool {
+    fn is_torn(&self, row: RowNo) -> bool {
         let array = &self.simulation.array;
         let geometry = array.geometry();
         let Some(durable) = self.media().durable().filter(|_| geometry.parity() > 0) else { return false };
@@ -161,7 +164,7 @@ impl CaseRun<'_> {
         let data = array.geometry().data;
         // An interrupted update that is done again writes the parity of data that members may have lost with their volatile
         // caches. The resync corrects it.
-        let is_open = |row: u64| array.is_updating(row) || !self.audit().is_whole(row);
+        let is_open = |row: RowNo| array.is_updating(row) || !self.audit().is_whole(row);
         torn.retain(|&row| is_open(row) || (0..data).any(|member| self.is_gone(row, member)));
         self.power.torn = torn;
         if self.simulation.array.is_resyncing() {
@@ -216,7 +219,7 @@ impl CaseRun<'_> {
     }
 
     /// Whether a column is on a failed member, or could not be read twice since the power loss.
-    fn is_gone(&self, row: u64, column: u32) -> bool {
+    fn is_gone(&self, row: RowNo, column: u32) -> bool {
         let array = &self.simulation.array;
         let place = array.geometry().place(row);
         let member = array.geometry().member(place, column);

@@ -8,7 +8,7 @@ use super::law::Filling;
 use super::rings::Unit;
 use super::store::{Stage, Store};
 use super::{Cache, Count, Departure, Frees, Outgoing, Policy};
-use crate::ids::{NONE, PlanId};
+use crate::ids::{NONE, PlanId, RowNo};
 
 impl Cache {
     /// Makes the due content leave. Returns whether there was any, or the time at which to ask again.
@@ -63,7 +63,7 @@ impl Cache {
     }
 
     /// Makes all kept chunks of `row` leave, where chunks are kept by age.
-    fn let_row_go(&mut self, row: u64) {
+    fn let_row_go(&mut self, row: RowNo) {
         let kept = |store: &Store| store.of_row(row).find(|&id| store.get(id).stage == Stage::Kept);
         while let Some(id) = kept(&self.store) {
             if let Policy::ParityCaching(policy) = &mut self.policy {
@@ -151,7 +151,7 @@ impl Cache {
     }
 
     /// Completes `mask` of `row`, of `unit`, for a plan: chunks that were not overwritten meanwhile are removed.
-    pub fn arrived(&mut self, row: u64, mask: u64, unit: u32, plan: PlanId) {
+    pub fn arrived(&mut self, row: RowNo, mask: u64, unit: u32, plan: PlanId) {
         for column in crate::bits::columns(mask) {
             match self.store.find(row, column) {
                 Some(id) if self.store.get(id).stage == Stage::Carried(plan) => self.store.remove(id),

@@ -25,7 +25,7 @@ pub use section::{CachePolicy, CacheSection, Count, Frees, MEMBERS, PreParity, W
 
 use crate::custom::ChooseGroup;
 use crate::geometry::{Geometry, Level};
-use crate::ids::NONE;
+use crate::ids::{NONE, RowNo};
 use crate::memory::PageId;
 use crate::placement::Persistence;
 use custom::Custom;
@@ -96,14 +96,14 @@ enum Departure {
     /// Nothing before this time.
     At(Nanos),
     Unit(u32),
-    Row(u64),
+    Row(RowNo),
 }
 
 /// The content that one plan writes next.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
     /// The row of the content.
-    pub row: u64,
+    pub row: RowNo,
     /// The columns of the row that leave together.
     pub columns: u64,
     /// Whether parity covers it already, so that it goes to its members unchanged.
@@ -160,7 +160,7 @@ pub struct Cache {
     tail: usize,
     /// Chunks (row and column) whose acknowledged content is lost, because too much of their row was lost when they left.
     /// Reads of them fail until they are overwritten as a whole.
-    pub lost: BTreeSet<(u64, u32)>,
+    pub lost: BTreeSet<(RowNo, u32)>,
     /// What has happened so far.
     pub counts: CacheCounts,
 }
@@ -268,19 +268,19 @@ impl Cache {
 
     /// Cached columns of `row`.
     #[inline]
-    pub fn columns(&self, row: u64) -> u64 {
+    pub fn columns(&self, row: RowNo) -> u64 {
         self.store.columns(row, |_| true)
     }
 
     /// Cached columns of `row` that its parity, in the cache or on the members, covers.
     #[inline]
-    pub fn covered(&self, row: u64) -> u64 {
+    pub fn covered(&self, row: RowNo) -> u64 {
         self.store.columns(row, |chunk| chunk.is_covered)
     }
 
     /// Whether there is room for `mask` of `row`, including parity where parity is cached. A caller that gets false waits for
     /// room.
-    pub fn has_room(&mut self, geometry: &Geometry, row: u64, mask: u64) -> bool {
+    pub fn has_room(&mut self, geometry: &Geometry, row: RowNo, mask: u64) -> bool {
         let fits = match &self.policy {
             Policy::ParityCaching(policy) => self.kept <= policy.chunks,
             Policy::Isc(_) | Policy::Siw(_) if self.has_parts() => {
@@ -320,7 +320,7 @@ impl Cache {
     }
 
     /// Reserves room for `mask` of `row`, whose parity is being computed.
-    pub fn reserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
+    pub fn reserve(&mut self, geometry: &Geometry, row: RowNo, mask: u64) {
         self.reserved += mask.count_ones();
         let place = geometry.place(row);
         crate::bits::columns(mask)
@@ -328,7 +328,7 @@ impl Cache {
     }
 
     /// Releases reserved room.
-    pub fn unreserve(&mut self, geometry: &Geometry, row: u64, mask: u64) {
+    pub fn unreserve(&mut self, geometry: &Geometry, row: RowNo, mask: u64) {
         self.reserved -= mask.count_ones();
         let place = geometry.place(row);
         crate::bits::columns(mask)
@@ -336,12 +336,12 @@ impl Cache {
     }
 
     /// The ring and position of a chunk.
-    fn home(&mut self, geometry: &Geometry, row: u64, column: u32, writer: Writer) -> (u32, u64) {
+    fn home(&mut self, geometry: &Geometry, row: RowNo, column: u32, writer: Writer) -> (u32, u64) {
         let member = |geometry: &Geometry| {
             let place = geometry.place(row);
             (u32::from(geometry.member(place, column)), place.page)
         };
-        let group = row / group_rows(geometry);
+        let group = row.number() / group_rows(geometry);
         match &mut self.policy {
             Policy::ParityCaching(_) | Policy::Wow(_) | Policy::Hybrid(_) | Policy::Custom(_) => (0, group),
             Policy::Stow(stow) => (stow.ring(&self.rings, group, writer), group),
@@ -360,7 +360,7 @@ impl Cache {
     pub fn put(
         &mut self,
         geometry: &Geometry,
-        (row, column): (u64, u32),
+        (row, column): (RowNo, u32),
         sectors: u64,
         is_covered: bool,
         writer: Writer,
@@ -435,7 +435,7 @@ impl Cache {
     }
 
     /// Drops a chunk whose member accepts no writes. Returns its page unless a plan has it.
-    pub fn drop_chunk(&mut self, row: u64, column: u32) -> Option<PageId> {
+    pub fn drop_chunk(&mut self, row: RowNo, column: u32) -> Option<PageId> {
         let id = self.store.find(row, column)?;
         let chunk = *self.store.get(id);
         if let Stage::Carried(_) = chunk.stage {
@@ -471,7 +471,7 @@ fn put_by_age(
     store: &mut Store,
     ages: &mut List,
     (kept, older): (&mut u32, &mut u32),
-    (row, column): (u64, u32),
+    (row, column): (RowNo, u32),
     sectors: u64,
 ) -> Put {
     let found = store.find(row, column);

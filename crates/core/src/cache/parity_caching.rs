@@ -6,7 +6,7 @@
 //! choice, and so is the row as the unit that leaves.
 
 use super::store::{List, Store};
-use crate::ids::NONE;
+use crate::ids::{NONE, RowNo};
 
 /// The kept chunks, by age.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl ParityCaching {
     }
 
     /// The row of the least recently updated chunk.
-    pub(crate) fn oldest(&self, store: &Store) -> Option<u64> {
+    pub(crate) fn oldest(&self, store: &Store) -> Option<RowNo> {
         (self.ages.oldest != NONE).then(|| store.get(self.ages.oldest).row)
     }
 

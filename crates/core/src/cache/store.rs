@@ -6,7 +6,7 @@
 //!
 //! Source: paper 003, section 3 (hits on strips and on write groups), figures 1 and 3.
 
-use crate::ids::{NONE, PlanId};
+use crate::ids::{NONE, PlanId, RowNo};
 use crate::memory::PageId;
 use crate::table::Table;
 
@@ -14,7 +14,7 @@ use crate::table::Table;
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     /// Its row.
-    pub row: u64,
+    pub row: RowNo,
     /// A data column; or a parity column, where parity is computed before pages enter the cache.
     pub column: u32,
     /// Sectors of its page that were written.
@@ -92,8 +92,8 @@ impl Store {
 
     /// The chunks of `row`.
     #[inline]
-    pub(crate) fn of_row(&self, row: u64) -> impl Iterator<Item = u32> {
-        let first = self.rows.get(row);
+    pub(crate) fn of_row(&self, row: RowNo) -> impl Iterator<Item = u32> {
+        let first = self.rows.get(row.number());
         std::iter::successors((first != NONE).then_some(first), |&id| {
             let next = self.chunks[id as usize].next;
             (next != NONE).then_some(next)
@@ -102,14 +102,14 @@ impl Store {
 
     /// The columns of `row` for which `is_meant` returns true, as a mask.
     #[inline]
-    pub fn columns(&self, row: u64, is_meant: impl Fn(&Chunk) -> bool) -> u64 {
+    pub fn columns(&self, row: RowNo, is_meant: impl Fn(&Chunk) -> bool) -> u64 {
         let meant = self.of_row(row).map(|id| self.get(id)).filter(|chunk| is_meant(chunk));
         meant.fold(0, |mask, chunk| mask | 1 << chunk.column)
     }
 
     /// The number of the chunk of `column` in `row`, if the cache has it.
     #[inline]
-    pub fn find(&self, row: u64, column: u32) -> Option<u32> {
+    pub fn find(&self, row: RowNo, column: u32) -> Option<u32> {
         self.of_row(row).find(|&id| self.chunks[id as usize].column == column)
     }
 
@@ -119,8 +119,8 @@ impl Store {
     }
 
     /// Adds a chunk that is not in the store, to be linked into a list of `unit`.
-    pub(crate) fn insert(&mut self, row: u64, column: u32, unit: u32) -> u32 {
-        let next = self.rows.get(row);
+    pub(crate) fn insert(&mut self, row: RowNo, column: u32, unit: u32) -> u32 {
+        let next = self.rows.get(row.number());
         let chunk = Chunk {
             row,
             column,
@@ -142,7 +142,7 @@ impl Store {
             self.chunks[id as usize] = chunk;
             id
         };
-        self.rows.put(row, id);
+        self.rows.put(row.number(), id);
         self.count += 1;
         id
     }
@@ -150,9 +150,9 @@ impl Store {
     /// Removes a chunk that is in no list.
     pub(crate) fn remove(&mut self, id: u32) {
         let Chunk { row, next, .. } = self.chunks[id as usize];
-        let first = self.rows.get(row);
+        let first = self.rows.get(row.number());
         if first == id {
-            self.rows.put(row, next);
+            self.rows.put(row.number(), next);
         } else {
             let mut before = first;
             while self.chunks[before as usize].next != id {

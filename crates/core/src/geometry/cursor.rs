@@ -3,6 +3,7 @@
 //! Source: paper 002, section III-C, for runs under the longest code interval.
 
 use super::Geometry;
+use crate::ids::RowNo;
 
 /// A run of pages of the array, split into the rows that it touches.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +20,7 @@ pub struct RowCursor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowPiece {
     /// The row.
-    pub row: u64,
+    pub row: RowNo,
     /// First data column covered.
     pub first: u32,
     /// Last data column covered.
@@ -95,12 +96,16 @@ impl Geometry {
         let end = (end - stripe * stripe_pages).min(stripe_pages);
         let rows = (end - start).min(chunk) as u32;
         let piece = if chunk == 1 {
-            RowPiece { row: stripe, first: start as u32, last: (end - 1) as u32 }
+            RowPiece { row: RowNo::new(stripe), first: start as u32, last: (end - 1) as u32 }
         } else {
             let page_in_chunk = (start + u64::from(given)) % chunk;
             let first = (start + chunk - 1 - page_in_chunk) / chunk;
             let last = (end - 1 - page_in_chunk) / chunk;
-            RowPiece { row: stripe * chunk + page_in_chunk, first: first as u32, last: last as u32 }
+            RowPiece {
+                row: RowNo::new(stripe * chunk + page_in_chunk),
+                first: first as u32,
+                last: last as u32,
+            }
         };
         (piece, (given + 1 == rows).then_some((stripe + 1) * stripe_pages))
     }

@@ -21,6 +21,8 @@ pub use membership::Membership;
 pub use rotation::Rotation;
 pub use zones::Zone;
 
+use crate::ids::RowNo;
+
 /// The largest number of columns of a parity group: sets of columns are 64-bit masks.
 pub const COLUMNS_MAX: u32 = 64;
 
@@ -233,16 +235,22 @@ impl Geometry {
     pub fn rows(&self) -> u64 {
         match self.zones.last() {
             None => self.first_zone_rows(),
-            Some(zone) => zone.row + zone.stripes * u64::from(zone.chunk_pages),
+            Some(zone) => zone.row.number() + zone.stripes * u64::from(zone.chunk_pages),
         }
+    }
+
+    /// Each row of the array.
+    pub fn all_rows(&self) -> impl Iterator<Item = RowNo> + use<> {
+        (0..self.rows()).map(RowNo::new)
     }
 
     /// The place of `row`.
     #[inline]
-    pub fn place(&self, row: u64) -> Place {
-        if !self.zones.is_empty() && row >= self.first_zone_rows() {
+    pub fn place(&self, row: RowNo) -> Place {
+        if !self.zones.is_empty() && row.number() >= self.first_zone_rows() {
             return self.place_behind(row);
         }
+        let row = row.number();
         let chunk_pages = u64::from(self.chunk_pages);
         let (stripe, page_in_chunk) =
             if chunk_pages == 1 { (row, 0) } else { (row / chunk_pages, row % chunk_pages) };
@@ -265,10 +273,10 @@ impl Geometry {
     }
 
     /// The row on page `page` of the members of `group`, counted from the first page of the data.
-    pub fn row_of(&self, group: u32, page: u32) -> u64 {
+    pub fn row_of(&self, group: u32, page: u32) -> RowNo {
         let chunk_pages = u64::from(self.chunk_pages);
         let (local, in_chunk) = (u64::from(page) / chunk_pages, u64::from(page) % chunk_pages);
-        (local * u64::from(self.groups) + u64::from(group)) * chunk_pages + in_chunk
+        RowNo::new((local * u64::from(self.groups) + u64::from(group)) * chunk_pages + in_chunk)
     }
 
     /// The member that holds `column` of the row at `place`. Columns `0..data` are data; parity follows.
@@ -313,23 +321,24 @@ impl Geometry {
     }
 
     /// The page of the array in the data column `column` of `row`.
-    pub fn array_page(&self, row: u64, column: u32) -> u64 {
-        if !self.zones.is_empty() && row >= self.first_zone_rows() {
+    pub fn array_page(&self, row: RowNo, column: u32) -> u64 {
+        if !self.zones.is_empty() && row.number() >= self.first_zone_rows() {
             return self.array_page_behind(row, column);
         }
+        let row = row.number();
         let pages = self.column_pages();
         (row / pages * u64::from(self.data) + u64::from(column)) * pages + row % pages
     }
 
     /// The row of the array's `page`, and the data column that holds the page.
-    pub fn slot(&self, page: u64) -> (u64, u32) {
+    pub fn slot(&self, page: u64) -> (RowNo, u32) {
         if !self.zones.is_empty() && page >= self.first_zone_pages() {
             return self.slot_behind(page);
         }
         let pages = self.column_pages();
         let (unit, offset) = (page / pages, page % pages);
         let data = u64::from(self.data);
-        (unit / data * pages + offset, (unit % data) as u32)
+        (RowNo::new(unit / data * pages + offset), (unit % data) as u32)
     }
 }
 

@@ -1,3 +1,4 @@
+use crate::ids::RowNo;
 use proptest::prelude::*;
 
 use super::*;
@@ -41,7 +42,7 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 fn left_symmetric_raid5_lays_chunks_as_linux_md_does() {
     let geometry = Geometry::new(&shape(Level::Raid5, 4, 1, 1, Rotation::LeftSymmetric)).unwrap();
     let layout: Vec<Vec<u16>> = (0..4)
-        .map(|row| (0..4).map(|column| geometry.member(geometry.place(row), column)).collect())
+        .map(|row| (0..4).map(|column| geometry.member(geometry.place(RowNo::new(row)), column)).collect())
         .collect();
     // Members of D0, D1, D2 and P of the first four stripes, from md(4)'s description of left-symmetric.
     assert_eq!(layout, [[0, 1, 2, 3], [3, 0, 1, 2], [2, 3, 0, 1], [1, 2, 3, 0]]);
@@ -50,8 +51,8 @@ fn left_symmetric_raid5_lays_chunks_as_linux_md_does() {
 /// Disks of D0, D1 …, P and Q of the first stripes, and the exponents of g that the data columns have in Q.
 fn raid6(members: u32, rotation: Rotation) -> Vec<(Vec<u16>, Vec<u32>)> {
     let geometry = Geometry::new(&shape(Level::Raid6, members, 1, 1, rotation)).unwrap();
-    let layout = |row| {
-        let place = geometry.place(row);
+    let layout = |row: u64| {
+        let place = geometry.place(RowNo::new(row));
         let disks = (0..members).map(|column| geometry.member(place, column)).collect();
         (disks, (0..geometry.data).map(|column| geometry.code_index(place, column)).collect())
     };
@@ -80,7 +81,7 @@ fn raid6_lays_chunks_and_numbers_coefficients_as_linux_md_does() {
 fn paper_002_puts_parity_of_group_g_at_member_s_mod_t() {
     let geometry = Geometry::new(&shape(Level::Raid5, 9, 3, 1, Rotation::RightAsymmetric)).unwrap();
     for stripe in 0..30u64 {
-        let place = geometry.place(stripe);
+        let place = geometry.place(RowNo::new(stripe));
         assert_eq!(u64::from(geometry.member(place, 2)), stripe % 3 * 3 + stripe / 3 % 3);
     }
 }
@@ -169,14 +170,14 @@ fn pages_of_paper_002_fill_the_chips_without_parity_in_ascending_order() {
 fn a_page_among_sixteen_groups_is_one_row() {
     let geometry = apart(Level::Raid5, 64, 16, Rotation::RightAsymmetric);
     let mut cursor = RowCursor::new(17, 1);
-    assert_eq!(cursor.next(&geometry), Some(RowPiece { row: 1, first: 1, last: 1 }));
+    assert_eq!(cursor.next(&geometry), Some(RowPiece { row: RowNo::new(1), first: 1, last: 1 }));
     assert!(cursor.is_done());
     let mut cursor = RowCursor::new(15, 18);
     let rows: Vec<_> = std::iter::from_fn(|| cursor.next(&geometry)).collect();
     assert_eq!(rows.len(), 16, "18 chunks from the last group on: two groups have two of them");
-    assert_eq!(rows[0], RowPiece { row: 15, first: 0, last: 1 });
-    assert_eq!(rows[1], RowPiece { row: 0, first: 1, last: 2 });
-    assert_eq!(rows[2], RowPiece { row: 1, first: 1, last: 1 });
+    assert_eq!(rows[0], RowPiece { row: RowNo::new(15), first: 0, last: 1 });
+    assert_eq!(rows[1], RowPiece { row: RowNo::new(0), first: 1, last: 2 });
+    assert_eq!(rows[2], RowPiece { row: RowNo::new(1), first: 1, last: 1 });
 }
 
 #[test]
@@ -196,7 +197,7 @@ proptest! {
         let geometry = Geometry::new(&shape).unwrap();
         let page = (geometry.pages() as f64 * at) as u64;
         let (stripe, offset, column) = counted(&geometry, page);
-        let row = stripe * u64::from(geometry.chunk_pages) + offset;
+        let row = RowNo::new(stripe * u64::from(geometry.chunk_pages) + offset);
         prop_assert_eq!(geometry.slot(page), (row, column));
         prop_assert_eq!(geometry.array_page(row, column), page, "the way back");
         let mut cursor = RowCursor::new(page, 1);
@@ -208,7 +209,7 @@ proptest! {
     fn the_members_of_a_row_are_the_members_of_its_group(shape in any_shape(), at in 0.0..1.0f64) {
         let geometry = Geometry::new(&shape).unwrap();
         let row = (geometry.rows() as f64 * at) as u64;
-        let place = geometry.place(row);
+        let place = geometry.place(RowNo::new(row));
         let group = geometry.group_of(u32::from(place.base));
         let mut members: Vec<u32> =
             (0..geometry.columns).map(|column| u32::from(geometry.member(place, column))).collect();
@@ -224,7 +225,7 @@ proptest! {
         let geometry = Geometry::new(&shape).unwrap();
         let mut taken = vec![false; (shape.members * shape.member_pages) as usize];
         for row in 0..geometry.rows() {
-            let place = geometry.place(row);
+            let place = geometry.place(RowNo::new(row));
             for column in 0..geometry.columns {
                 let slot = u32::from(geometry.member(place, column)) * shape.member_pages + place.page;
                 prop_assert!(!std::mem::replace(&mut taken[slot as usize], true));
@@ -248,10 +249,10 @@ proptest! {
         prop_assert_eq!(pages, (start..start + count).collect::<Vec<_>>());
         rows.sort_unstable();
         rows.dedup();
-        let touched: std::collections::BTreeSet<u64> = (start..start + count)
+        let touched: std::collections::BTreeSet<RowNo> = (start..start + count)
             .map(|page| {
                 let (stripe, chunk, _) = counted(&geometry, page);
-                stripe * u64::from(geometry.chunk_pages) + chunk
+                RowNo::new(stripe * u64::from(geometry.chunk_pages) + chunk)
             })
             .collect();
         prop_assert_eq!(rows, touched.into_iter().collect::<Vec<_>>());

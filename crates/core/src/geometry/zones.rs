@@ -6,6 +6,7 @@
 //! Source: paper 004, section 3.1 (figure 3).
 
 use super::{Geometry, Place, RowPiece};
+use crate::ids::RowNo;
 
 /// A zone after the first one, with its start in each of the three ways of counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +16,19 @@ pub struct Zone {
     /// The first page of the zone on every member.
     pub member_page: u32,
     /// The first row of the zone.
-    pub row: u64,
+    pub row: RowNo,
     /// The first page of the array in the zone.
     pub page: u64,
     /// The stripes of the zone.
     pub stripes: u64,
+}
+
+impl Zone {
+    /// The number of `row`, counted from the first row of the zone.
+    #[inline]
+    fn row_inside(&self, row: RowNo) -> RowNo {
+        RowNo::new(row.number() - self.row.number())
+    }
 }
 
 impl Geometry {
@@ -31,7 +40,8 @@ impl Geometry {
         for &(chunk_pages, pages) in zones {
             debug_assert!(pages.is_multiple_of(chunk_pages), "a zone is made of whole chunks");
             let stripes = u64::from(pages / chunk_pages) * u64::from(self.groups);
-            let zone = Zone { chunk_pages, member_page, row: self.rows(), page: self.pages(), stripes };
+            let zone =
+                Zone { chunk_pages, member_page, row: RowNo::new(self.rows()), page: self.pages(), stripes };
             self.zones.push(zone);
             member_page += pages;
         }
@@ -69,7 +79,7 @@ impl Geometry {
     }
 
     /// The zone after the first one that contains `row`, and an array of that zone alone.
-    fn part_of_row(&self, row: u64) -> (&Zone, Self) {
+    fn part_of_row(&self, row: RowNo) -> (&Zone, Self) {
         let zone =
             self.zones.iter().rfind(|zone| zone.row <= row).expect("rows behind the first zone have one");
         (zone, self.part(zone))
@@ -81,23 +91,23 @@ impl Geometry {
     }
 
     /// The place of a row after the first zone.
-    pub(super) fn place_behind(&self, row: u64) -> Place {
+    pub(super) fn place_behind(&self, row: RowNo) -> Place {
         let (zone, part) = self.part_of_row(row);
-        let place = part.place(row - zone.row);
+        let place = part.place(zone.row_inside(row));
         Place { page: place.page + zone.member_page, ..place }
     }
 
     /// [`Geometry::array_page`] for a row after the first zone.
-    pub(super) fn array_page_behind(&self, row: u64, column: u32) -> u64 {
+    pub(super) fn array_page_behind(&self, row: RowNo, column: u32) -> u64 {
         let (zone, part) = self.part_of_row(row);
-        zone.page + part.array_page(row - zone.row, column)
+        zone.page + part.array_page(zone.row_inside(row), column)
     }
 
     /// [`Geometry::slot`] for a page after the first zone.
-    pub fn slot_behind(&self, page: u64) -> (u64, u32) {
+    pub fn slot_behind(&self, page: u64) -> (RowNo, u32) {
         let zone = &self.zones[self.zone_of(page) - 1];
         let (row, column) = self.part(zone).slot(page - zone.page);
-        (zone.row + row, column)
+        (zone.row.after(row.number()), column)
     }
 
     /// For pages `page..end` in one zone after the first, after `given` rows of the current stripe were returned: the next
@@ -106,7 +116,7 @@ impl Geometry {
         let zone = &self.zones[self.zone_of(page) - 1];
         let part = self.part(zone);
         let (piece, next) = part.piece(page - zone.page, end - zone.page, given);
-        (RowPiece { row: zone.row + piece.row, ..piece }, next.map(|next| next + zone.page))
+        (RowPiece { row: zone.row.after(piece.row.number()), ..piece }, next.map(|next| next + zone.page))
     }
 }
 
@@ -144,7 +154,7 @@ mod tests {
     fn every_page_has_one_home_and_every_home_one_page() {
         for geometry in all() {
             let mut used = vec![false; 8 * 24];
-            for row in 0..geometry.rows() {
+            for row in geometry.all_rows() {
                 for column in 0..geometry.columns {
                     let place = geometry.place(row);
                     let at = usize::from(geometry.member(place, column)) * 24 + place.page as usize;
@@ -168,7 +178,7 @@ mod tests {
             let mut cursor = RowCursor::new(page, 4);
             let mut rows = Vec::new();
             while let Some(piece) = cursor.next(&geometry) {
-                rows.push((piece.row, piece.first..=piece.last));
+                rows.push((piece.row.number(), piece.first..=piece.last));
             }
             rows
         };

@@ -11,7 +11,7 @@ mod times;
 mod view;
 
 use crate::geometry::Place;
-use crate::ids::{NONE, PlanId};
+use crate::ids::{NONE, PlanId, RowNo};
 use crate::row_locks::RowLock;
 use crate::update::Decision;
 
@@ -79,7 +79,7 @@ pub enum Purpose {
 #[repr(C, align(64))]
 pub struct Plan {
     /// The row, or the first slot of the stripe.
-    pub row: u64,
+    pub row: RowNo,
     /// The place of the row on the members.
     pub place: Place,
     /// Data columns that hosts read or write.
@@ -151,7 +151,7 @@ impl Plan {
     /// A free slot; `next` is the next free one.
     pub fn vacant(next: PlanId) -> Self {
         Self {
-            row: 0,
+            row: RowNo::new(0),
             place: Place::default(),
             purpose: Purpose::Read,
             is_under_way: false,
@@ -183,7 +183,7 @@ impl Plan {
 
     /// Takes the slot for work on a row at its place.
     #[inline]
-    pub fn take(&mut self, row: u64, place: Place, purpose: Purpose) {
+    pub fn take(&mut self, row: RowNo, place: Place, purpose: Purpose) {
         self.row = row;
         self.place = place;
         self.purpose = purpose;
@@ -207,6 +207,12 @@ impl Plan {
         self.request = 0;
         self.next = PlanId::NONE;
         self.times = Times::default();
+    }
+
+    /// For a plan of a log: the first slot of its stripe, or the slot of its copy of a summary.
+    #[inline]
+    pub fn first_slot(&self) -> u64 {
+        self.row.number()
     }
 
     /// Clears all steps.

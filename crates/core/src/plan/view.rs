@@ -3,7 +3,7 @@
 use stripewise_base::Nanos;
 
 use super::{Plan, Purpose, Slot, Step};
-use crate::ids::PlanId;
+use crate::ids::{PlanId, RowNo};
 use crate::operation::Operation;
 use crate::row_locks::RowLock;
 use crate::update::Decision;
@@ -14,7 +14,7 @@ pub struct PlanView<'a> {
     /// The plan's slot in the arena.
     pub id: PlanId,
     /// The plan's row; under the elastic placement, the first slot of its stripe.
-    pub row: u64,
+    pub row: RowNo,
     /// Its purpose.
     pub purpose: Purpose,
     /// Its row lock.

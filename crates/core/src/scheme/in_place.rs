@@ -113,6 +113,7 @@ impl Scheme {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::RowNo;
 
     const MEMBERS: Members = Members { old_versions: 8, ..Members::opaque(5, 4096, 1 << 14) };
 
@@ -148,7 +149,7 @@ mod tests {
         let geometry = resolve("metadata = 'on'").unwrap();
         // A superblock, the table, and a journal of 512 pages.
         assert!(geometry.first_page > 512 && geometry.first_page < 700, "{}", geometry.first_page);
-        assert_eq!(geometry.place(0).page, geometry.first_page);
-        assert_eq!(resolve("").unwrap().place(0).page, 0);
+        assert_eq!(geometry.place(RowNo::new(0)).page, geometry.first_page);
+        assert_eq!(resolve("").unwrap().place(RowNo::new(0)).page, 0);
     }
 }

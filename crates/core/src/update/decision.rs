@@ -2,6 +2,7 @@
 //!
 //! Source: RMW and RCW, and the terms of their cost, are those of paper 000, sections II-B and III.
 
+use crate::ids::RowNo;
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
@@ -128,7 +129,7 @@ pub struct Choice<'a> {
     /// The current time.
     pub now: Nanos,
     /// The row.
-    pub row: u64,
+    pub row: RowNo,
     /// Data columns that are updated, wholly or in part.
     pub updated: u64,
     /// Columns that RMW pre-reads: old data of the updated chunks and old parity, unless memory has them.
@@ -203,7 +204,7 @@ pub struct ParityUpdate {
     /// The time of the decision.
     pub at: Nanos,
     /// Its row.
-    pub row: u64,
+    pub row: RowNo,
     /// Data chunks that it updates.
     pub dirty: u32,
     /// The routine, Baseline's, and the terms of both.

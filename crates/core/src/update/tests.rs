@@ -1,5 +1,6 @@
 //! Fixtures for tests of policies: queues, times, and reports of members.
 
+use crate::ids::RowNo;
 use stripewise_base::Nanos;
 
 use super::{Choice, MemberLoad};
@@ -30,7 +31,7 @@ impl Setting {
             membership: Membership::Contiguous,
         };
         let geometry = Geometry::new(&shape).expect("a geometry");
-        let place = geometry.place(0);
+        let place = geometry.place(RowNo::new(0));
         let columns = 0..members;
         let members: Vec<u32> = columns.map(|column| geometry.member(place, column).into()).collect();
         assert!(members.is_sorted(), "{members:?}");
@@ -41,7 +42,7 @@ impl Setting {
     pub(crate) fn choice(&self, rmw: u64, rcw: u64) -> Choice<'_> {
         Choice {
             now: 0,
-            row: 0,
+            row: RowNo::new(0),
             updated: 0,
             rmw,
             rcw,

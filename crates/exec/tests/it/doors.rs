@@ -1,7 +1,7 @@
 //! The executor's doors: a placement or a driver that breaks the interface is stopped at the call, with the numbers.
 
 use stripewise_core::geometry::Place;
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{NONE, PlanId, RequestId, RowNo};
 use stripewise_core::memory::{Memory as _, PageMemory};
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome, Timing};
 use stripewise_core::plan::Purpose;
@@ -30,7 +30,7 @@ fn reading() -> Rig {
 /// The executor of an idle array with a plan for row 0.
 fn planned() -> Executor<PageMemory> {
     let mut exec = idle().array.exec;
-    assert_eq!(exec.take_plan(0, Purpose::Read), PLAN);
+    assert_eq!(exec.take_plan(RowNo::new(0), Purpose::Read), PLAN);
     exec
 }
 
@@ -48,7 +48,7 @@ fn with<R>(
 #[should_panic(expected = "a plan is taken, and none of 2 is free")]
 fn a_plan_is_taken_only_if_one_is_free() {
     let mut exec = idle().array.exec;
-    (0..3).for_each(|row| _ = exec.take_plan(row, Purpose::Read));
+    (0..3).for_each(|row| _ = exec.take_plan(RowNo::new(row), Purpose::Read));
 }
 
 #[cfg(debug_assertions)]
@@ -63,7 +63,7 @@ fn a_plan_that_begins_is_under_way() {
 #[should_panic(expected = "plan 0 continues with row 0 as Exclusive, and the row has no such lock")]
 fn a_plan_that_begins_has_the_lock_that_it_takes() {
     let mut rig = idle();
-    rig.array.exec.take_plan(0, Purpose::Read);
+    rig.array.exec.take_plan(RowNo::new(0), Purpose::Read);
     rig.array.exec.take_turn(PLAN, RowLock::Exclusive);
     with(&mut rig, |exec, placement, world| exec.begin(PLAN, placement, world));
 }
@@ -98,7 +98,7 @@ fn a_plan_that_is_woken_is_under_way() {
 #[should_panic(expected = "plan 0 continues with row 0 as Shared, and the row has no such lock")]
 fn a_plan_that_is_woken_has_the_lock_that_it_takes() {
     let mut exec = planned();
-    assert!(exec.try_lock(0, RowLock::Exclusive));
+    assert!(exec.try_lock(RowNo::new(0), RowLock::Exclusive));
     exec.wake_with(PLAN, RowLock::Shared);
 }
 
@@ -136,21 +136,21 @@ fn a_plan_without_a_lock_does_not_wait_for_its_row() {
 #[test]
 #[should_panic(expected = "row 3 is locked with no lock")]
 fn a_row_is_locked_with_a_lock() {
-    idle().array.exec.try_lock(3, RowLock::None);
+    idle().array.exec.try_lock(RowNo::new(3), RowLock::None);
 }
 
 #[cfg(debug_assertions)]
 #[test]
 #[should_panic(expected = "row 16 is locked, and there are 16")]
 fn only_a_row_of_the_array_is_locked() {
-    idle().array.exec.try_lock(16, RowLock::Exclusive);
+    idle().array.exec.try_lock(RowNo::new(16), RowLock::Exclusive);
 }
 
 #[test]
 #[should_panic(expected = "row 0 is released as Exclusive, and 1 plans have it as Shared")]
 fn a_lock_is_released_only_by_a_plan_that_has_it() {
     let mut exec = planned();
-    assert!(exec.try_lock(0, RowLock::Shared));
+    assert!(exec.try_lock(RowNo::new(0), RowLock::Shared));
     exec.take_turn(PLAN, RowLock::Exclusive);
     exec.release(PLAN);
 }

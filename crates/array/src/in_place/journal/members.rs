@@ -7,7 +7,7 @@ use super::{Replay, Ring, Work};
 use crate::membership::{self, Membership, Part};
 use stripewise_core::bugs::Bug;
 use stripewise_core::format::Superblock;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 
@@ -25,7 +25,8 @@ const ROWS_NOTED: u64 = 1024;
 /// them from rebuilt rows, they must be remembered; with more of them, the rebuild halts.
 const ROWS_LOST: usize = 1024;
 
-/// A walk over rows, which finish in any order.
+/// A walk over rows, which finish in any order: over those of the array, or, for a rebuild, over the rows of one group, which
+/// are the pages of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rows {
     /// All rows before this one are finished.
@@ -223,7 +224,7 @@ pub(crate) struct Roster {
     pub(crate) rebuilding: u32,
     /// Rows of which a part could not be read and was rewritten, and whose other parts no checksum verifies: they are read
     /// once more.
-    pub(crate) reread: Vec<u64>,
+    pub(crate) reread: Vec<RowNo>,
 }
 
 impl Rebuild {
@@ -279,21 +280,21 @@ impl RowsOfMember {
         self.is_lacking() || ring.is_some_and(|ring| self.lacks_metadata(ring))
     }
 
-    /// Whether the member's content of `row` must not be read.
-    fn is_stale(&self, row: u64) -> bool {
-        row >= self.rows.cursor || self.lost.binary_search(&row).is_ok()
+    /// Whether the member's content of `page` must not be read.
+    fn is_stale(&self, page: u64) -> bool {
+        page >= self.rows.cursor || self.lost.binary_search(&page).is_ok()
     }
 
-    /// `row` could not be rebuilt, and no checksum shows it.
-    pub(crate) fn give_up(&mut self, row: u64) {
+    /// The member's `page` could not be rebuilt, and no checksum shows it.
+    pub(crate) fn give_up(&mut self, page: u64) {
         if self.lost.len() == ROWS_LOST {
             // The row stays at or after the cursor.
             self.is_full = true;
             return;
         }
-        let at = self.lost.partition_point(|&other| other < row);
-        self.lost.insert(at, row);
-        self.rows.finish(row);
+        let at = self.lost.partition_point(|&other| other < page);
+        self.lost.insert(at, page);
+        self.rows.finish(page);
     }
 
     /// Whether the rebuild is finished except for rows that could not be rebuilt. The next assembly, or a scrub, tries

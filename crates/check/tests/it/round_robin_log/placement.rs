@@ -17,7 +17,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::driver::Driver;
 use stripewise_core::format::crc32c;
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::{Memory as _, PageId, PageMemory};
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_core::plan::Purpose;
@@ -138,7 +138,7 @@ impl RoundRobinLog {
         exec: &mut Exec,
         driver: &mut D,
     ) {
-        let plan = exec.take_plan(row.into(), purpose);
+        let plan = exec.take_plan(RowNo::new(row.into()), purpose);
         exec.want(plan, chunks << 1);
         if let Some(id) = host {
             exec.attach(plan, id);
@@ -159,7 +159,7 @@ impl RoundRobinLog {
         exec: &mut Exec,
         driver: &mut D,
     ) {
-        let plan = exec.take_plan(row.into(), Purpose::Append);
+        let plan = exec.take_plan(RowNo::new(row.into()), Purpose::Append);
         exec.want(plan, exec.geometry().data_columns());
         self.sequence += 1;
         let sum = |&(page, buffer): &(u64, PageId)| (page, crc32c(exec.memory().bytes(buffer)));
@@ -277,7 +277,7 @@ impl RoundRobinLog {
     fn take_read(&mut self, plan: PlanId, exec: &mut Exec) {
         let (row, wanted) = (exec.plan(plan).row, exec.plan(plan).wanted);
         for column in columns(wanted) {
-            let page = self.rows[row as usize].pages[column as usize - 1].expect("a current page");
+            let page = self.rows[row.index()].pages[column as usize - 1].expect("a current page");
             let buffer = exec.take_buffer(plan, column, Version::Old);
             match exec.plan(plan).purpose {
                 Purpose::Merge => self.old.push((page, buffer)),
@@ -351,7 +351,7 @@ impl PlanHandler<PageMemory> for RoundRobinLog {
 
     fn finished<D: Driver<PageMemory>>(&mut self, plan: PlanId, exec: &mut Exec, _driver: &mut D) {
         let slot = exec.plan(plan);
-        let (row, purpose, is_good) = (slot.row as usize, slot.purpose, !slot.gave_up);
+        let (row, purpose, is_good) = (slot.row.index(), slot.purpose, !slot.gave_up);
         match purpose {
             Purpose::Append => {
                 self.is_busy = false;

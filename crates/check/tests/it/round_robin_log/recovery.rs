@@ -5,6 +5,7 @@ use stripewise_check::guest::{Guest, Members};
 use stripewise_code::Code;
 use stripewise_core::format::crc32c;
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::RowNo;
 use stripewise_core::memory::{Memory as _, PageMemory};
 use stripewise_exec::{ArrayOf, Executor, Sizes};
 
@@ -58,7 +59,7 @@ fn recover(
 ) {
     let mut memory = PageMemory::new(page_bytes);
     let mut stripes = Vec::new();
-    for row in 0..geometry.rows() {
+    for row in geometry.all_rows() {
         let place = geometry.place(row);
         let home = |column| (geometry.member(place, column), place.page);
         let found: Vec<Option<Vec<u8>>> = (0..geometry.columns)
@@ -68,7 +69,7 @@ fn recover(
             })
             .collect();
         match whole(&found, geometry, row, code, &mut memory) {
-            Some(record) => stripes.push((row as u32, record)),
+            Some(record) => stripes.push((row.number() as u32, record)),
             None => {
                 for column in (0..geometry.columns).filter(|&column| found[column as usize].is_some()) {
                     let (member, page) = home(column);
@@ -94,7 +95,7 @@ fn recover(
 fn whole(
     found: &[Option<Vec<u8>>],
     geometry: &Geometry,
-    row: u64,
+    row: RowNo,
     code: &Code,
     memory: &mut PageMemory,
 ) -> Option<Record> {

@@ -52,7 +52,7 @@ impl Media {
         }
         let contents = self.contents();
         let code = scheme.code(&geometry, self.page_bytes).unwrap().unwrap();
-        for row in 0..geometry.rows() {
+        for row in geometry.all_rows() {
             let place = geometry.place(row);
             let start = place.page as usize * self.page_bytes as usize;
             let page = |column| {
@@ -80,7 +80,7 @@ impl Media {
         let contents = self.contents();
         let page_bytes = self.page_bytes as usize;
         let mut bytes = vec![0; geometry.pages() as usize * page_bytes];
-        for row in 0..geometry.rows() {
+        for row in geometry.all_rows() {
             let place = geometry.place(row);
             for column in 0..geometry.data {
                 let to = geometry.array_page(row, column) as usize * page_bytes;
