@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 use stripewise_array::format::dump::Dump;
 use stripewise_array::format::{SUPERBLOCK_BYTES, crc32c};
 use stripewise_array::{Array, AssemblyOptions, Members, PageMemory, RequestKind, Scheme};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const SCHEMES: [&str; 3] = [
     "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\

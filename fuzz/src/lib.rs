@@ -19,5 +19,5 @@ pub mod tables;
 pub mod transcript;
 
 #[allow(dead_code, reason = "tests use the rest")]
-#[path = "../../crates/array/tests/it/disk/mod.rs"]
-mod disk;
+#[path = "../../crates/array/tests/it/host/mod.rs"]
+mod host;

@@ -4,7 +4,7 @@ use crate::Complaint;
 
 /// Each crate of this tree and the crates of the tree that it may depend on. Tests may depend on any except the
 /// command.
-const ARROWS: [(&str, &[&str]); 22] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("base", &[]),
     ("code", &["base"]),
     ("flash", &["base"]),
@@ -48,6 +48,7 @@ const ARROWS: [(&str, &[&str]); 22] = [
         "python",
         &["base", "flash", "trace", "array", "sim", "results", "report", "study", "campaign", "reliability"],
     ),
+    ("testkit", &["base", "core"]),
     ("tidy", &[]),
 ];
 
@@ -254,6 +255,16 @@ mod tests {
             arrows("crates/engine/Cargo.toml", "[dev-dependencies]\nstripewise.workspace = true\n").len(),
             1
         );
+    }
+
+    #[test]
+    fn only_tests_depend_on_the_testkit() {
+        let testkit = "stripewise-testkit.workspace = true\n";
+        for crate_of_ours in ["array", "engine", "check", "cli"] {
+            let path = format!("crates/{crate_of_ours}/Cargo.toml");
+            assert_eq!(arrows(&path, &format!("[dev-dependencies]\n{testkit}")), []);
+            assert_eq!(arrows(&path, &format!("[dependencies]\n{testkit}")).len(), 1);
+        }
     }
 
     #[test]

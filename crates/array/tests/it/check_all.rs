@@ -7,8 +7,9 @@ use stripewise_array::format::{
 use stripewise_array::{
     Array, AssemblyOptions, Checked, Controller, DamagedCopy, Members, Outcome, PageMemory, Scheme, Trouble,
 };
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\n\
     policy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -62,7 +63,7 @@ fn rot(host: &mut Host, member: u16, page: u32) {
 #[test]
 fn an_array_that_is_whole_has_no_trouble() {
     let mut host = written(RAID5, 5);
-    let (checked, troubles) = check(RAID5, &host.disk());
+    let (checked, troubles) = check(RAID5, host.disk());
     assert_eq!(troubles, []);
     assert_eq!((checked.chunks, checked.lost, checked.absent), (40, 0, 0));
     assert!(checked.stripes >= 10 && checked.pages > checked.stripes, "{checked:?}");
@@ -73,7 +74,7 @@ fn a_page_with_wrong_content_is_named_and_decodes() {
     let mut host = written(RAID5, 5);
     let (member, page) = host.array.chunk_in_log(17).expect("it was written");
     rot(&mut host, member, page);
-    let (checked, troubles) = check(RAID5, &host.disk());
+    let (checked, troubles) = check(RAID5, host.disk());
     let trouble = Trouble::Page { member, page, chunk: Some(17), outcome: Outcome::Done, decodes: true };
     assert_eq!(
         trouble.to_string(),
@@ -95,7 +96,7 @@ fn of_more_damage_than_parity_tolerates_the_chunks_are_named() {
     let (data, parity): (Vec<_>, Vec<_>) = stripe.into_iter().partition(|column| column.2.is_some());
     rot(&mut host, data[0].0, data[0].1);
     rot(&mut host, parity[0].0, parity[0].1);
-    let (checked, troubles) = check(RAID5, &host.disk());
+    let (checked, troubles) = check(RAID5, host.disk());
     let lost: Vec<_> = troubles.iter().filter(|trouble| matches!(trouble, Trouble::Lost { .. })).collect();
     assert_eq!(lost, [&Trouble::Lost { chunk: data[0].2.expect("it is data") }]);
     assert_eq!(troubles.len(), 3);
@@ -107,12 +108,12 @@ fn without_a_member_all_decodes_and_one_more_bad_page_is_a_loss() {
     let mut host = written(RAID5, 5);
     let (member, page) = host.array.chunk_in_log(20).expect("it was written");
     host.disk().members[(usize::from(member) + 1) % 5].is_gone = true;
-    let (checked, troubles) = check(RAID5, &host.disk());
+    let (checked, troubles) = check(RAID5, host.disk());
     assert_eq!(troubles, []);
     assert_eq!(checked.chunks, 40);
     assert!(checked.absent > 0);
     rot(&mut host, member, page);
-    let (_, troubles) = check(RAID5, &host.disk());
+    let (_, troubles) = check(RAID5, host.disk());
     assert!(troubles.contains(&Trouble::Lost { chunk: 20 }), "{troubles:?}");
 }
 
@@ -124,7 +125,7 @@ fn two_bad_pages_decode_with_two_parities() {
     for &(member, page, _) in &stripe[..2] {
         rot(&mut host, member, page);
     }
-    let (checked, troubles) = check(&raid6, &host.disk());
+    let (checked, troubles) = check(&raid6, host.disk());
     assert!(
         troubles.iter().all(|trouble| matches!(trouble, Trouble::Page { decodes: true, .. })),
         "{troubles:?}"
@@ -154,7 +155,7 @@ fn parity_that_is_not_that_of_its_data_is_found() {
         summary::encode(&header, entries.into_iter(), &tombstones, content);
     }
     assert_eq!(changed, 2, "P + 1 copies");
-    let (checked, troubles) = check(RAID5, &host.disk());
+    let (checked, troubles) = check(RAID5, host.disk());
     assert!(matches!(troubles[..], [Trouble::Parity { .. }]), "{troubles:?}");
     assert_eq!(checked.lost, 0);
 }
@@ -187,7 +188,7 @@ fn place_of(host: &Host, chunk: u64) -> (u16, u32) {
 #[test]
 fn an_array_in_place_that_is_whole_has_no_trouble_and_all_its_chunks() {
     let mut host = written(IN_PLACE, 5);
-    let (checked, troubles) = check(IN_PLACE, &host.disk());
+    let (checked, troubles) = check(IN_PLACE, host.disk());
     assert_eq!(troubles, []);
     assert_eq!((checked.chunks, checked.lost, checked.absent), (host.capacity(), 0, 0));
     assert_eq!(checked.pages, host.array.geometry().rows() * 5);
@@ -198,7 +199,7 @@ fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_los
     let mut host = written(IN_PLACE, 5);
     let (member, page) = place_of(&host, 13);
     rot(&mut host, member, page);
-    let (_, troubles) = check(IN_PLACE, &host.disk());
+    let (_, troubles) = check(IN_PLACE, host.disk());
     let trouble = Trouble::Page { member, page, chunk: Some(13), outcome: Outcome::Done, decodes: true };
     assert_eq!(troubles, [trouble]);
     // Another chunk of the same row.
@@ -206,7 +207,7 @@ fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_los
     let other = other.expect("a row has more than one chunk");
     let (member, page) = place_of(&host, other);
     rot(&mut host, member, page);
-    let (checked, troubles) = check(IN_PLACE, &host.disk());
+    let (checked, troubles) = check(IN_PLACE, host.disk());
     let mut lost: Vec<u64> = Vec::new();
     for trouble in &troubles {
         match trouble {
@@ -305,7 +306,7 @@ fn a_damaged_copy_of_a_summary_is_reported_and_scrub_mends_it() {
     copies.iter().filter(|(member, _)| *member == 0).for_each(|&(member, page)| rot(&mut host, member, page));
     let found = host.scrub();
     assert!(found.bad > 0 && found.bad == found.repaired, "{found:?}");
-    assert_eq!(check(RAID5, &host.disk()).1, []);
+    assert_eq!(check(RAID5, host.disk()).1, []);
 }
 
 #[test]

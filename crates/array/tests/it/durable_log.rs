@@ -4,8 +4,9 @@ use stripewise_array::format::{Copy, MemberState, Superblock, Uuid};
 use stripewise_array::{
     AssemblyOptions, Controller, Outcome, RejoinError, Rejoining, RequestKind, SubmitError,
 };
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const WAS: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n[hotness]\npolicy = \"glru\"\n\

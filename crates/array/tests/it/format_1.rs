@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, Features, Placement, Superblock};
 use stripewise_array::{AssembleError, Media, Members, Scheme, Upgrade};
+use stripewise_testkit::{Disk, DiskMember, Recorder};
 
-use crate::disk::{Disk, DiskMember, Host, Recorder};
+use crate::host::Host;
 
 pub(crate) const LOG: &str = "name = \"fixture\"\nmetadata = \"on\"\n[geometry]\n\
     level = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -149,7 +150,7 @@ fn invariant_m_an_array_of_the_first_version_is_assembled_served_and_written_to_
         host.flush();
         let mut host = host.lose_power();
         assert_eq!((host.read(45), host.read(12)), (Some(9), Some(112)), "{}", fixture.what);
-        assert_eq!(versions(&host.disk()), BTreeSet::from([1]), "{}", fixture.what);
+        assert_eq!(versions(host.disk()), BTreeSet::from([1]), "{}", fixture.what);
         let mut without = host.copy_of_disk();
         without.members[1].is_gone = true;
         let mut host = Host::open_as(fixture.scheme, without);
@@ -203,7 +204,7 @@ fn an_upgrade_changes_the_version_alone_and_tells_before_what_it_will_do() {
         host.flush();
         let mut host = host.lose_power();
         assert_eq!((host.read(45), host.read(12)), (Some(9), Some(112)), "{}", fixture.what);
-        assert_eq!(versions(&host.disk()), BTreeSet::from([2]), "{}", fixture.what);
+        assert_eq!(versions(host.disk()), BTreeSet::from([2]), "{}", fixture.what);
         let again = fixture.upgrade(&mut disk, false).unwrap();
         assert_eq!((again.from, &again.superblock), (2, block), "{}: it is done once", fixture.what);
     }
@@ -223,7 +224,7 @@ fn an_upgrade_that_is_cut_short_leaves_an_array_of_one_version_or_the_other() {
             let told = format!("cut {nth}");
             let mut host = Host::open_as(fixture.scheme, cut.clone());
             fixture.check(&mut host, &told);
-            let after = versions(&host.disk());
+            let after = versions(host.disk());
             assert_eq!(after.len(), 1, "{}, {told}: assembly ends it", fixture.what);
             seen.extend(after);
             let mut again = cut;
@@ -294,7 +295,7 @@ fn the_owner_gets_the_last_page_of_a_journal_whose_updates_are_done() {
     let upgrade = |disk: &mut Disk| {
         Upgrade::run(&scheme, Members::opaque(3, 512, 310), disk, false).unwrap().superblock
     };
-    let before = first(&host.disk());
+    let before = first(host.disk());
     all(&mut host, 2);
     host.flush();
     disk = host.copy_of_disk();

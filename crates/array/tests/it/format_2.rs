@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, FEATURES, FailReason, FeatureClass, MemberState, Superblock, crc32c};
 use stripewise_array::{AssemblyOptions, Rejoining};
+use stripewise_testkit::{Disk, DiskMember, Recorder};
 
-use crate::disk::{Disk, DiskMember, Host, Recorder};
 use crate::format_1::{BITMAP, Fixture, JOURNAL, LOG, expected_in_place};
+use crate::host::Host;
 
 const FIXTURES: [Fixture; 3] = [
     Fixture {
@@ -66,13 +67,13 @@ fn an_array_from_before_servings_is_assembled_and_served_and_keeps_its_superbloc
         assert_eq!(host.array.members_in_doubt(), 0, "{}: nothing changes before the upgrade", fixture.what);
         host.write(45, 9);
         host.flush();
-        let stamped = blocks(&host.disk())[0].horizon;
+        let stamped = blocks(host.disk())[0].horizon;
         host.fail_for(1, FailReason::Gone);
         host.finish();
         host.write(46, 8);
         host.flush();
         if fixture.scheme == LOG {
-            let failed = blocks(&host.disk())[0].members[1];
+            let failed = blocks(host.disk())[0].members[1];
             assert_eq!((failed.state, failed.reason), (MemberState::Failed, FailReason::Unknown));
             assert!(failed.failed_batch >= stamped, "{}: its stamp counts as before", fixture.what);
         }
@@ -81,9 +82,9 @@ fn an_array_from_before_servings_is_assembled_and_served_and_keeps_its_superbloc
         host.scrub();
         let mut host = Host::open_as(fixture.scheme, host.stop());
         assert_eq!((host.read(45), host.read(46), host.read(12)), (Some(9), Some(8), Some(112)));
-        assert_eq!(chains(&host.disk()), BTreeSet::from([false]), "{}", fixture.what);
+        assert_eq!(chains(host.disk()), BTreeSet::from([false]), "{}", fixture.what);
         let of_feature = |block: &Superblock| (block.serving, block.predecessor, block.verified_to);
-        assert!(blocks(&host.disk()).iter().all(|block| of_feature(block) == (0, 0, 0)), "{}", fixture.what);
+        assert!(blocks(host.disk()).iter().all(|block| of_feature(block) == (0, 0, 0)), "{}", fixture.what);
     }
 }
 
@@ -108,7 +109,7 @@ fn an_upgrade_sets_the_feature_once_and_members_are_in_doubt_until_a_scrub() {
         let mut host = Host::open_as(fixture.scheme, host.stop());
         assert_eq!(host.array.members_in_doubt(), 0, "{}", fixture.what);
         fixture.check(&mut host, "scrubbed");
-        let block = blocks(&host.disk()).remove(0);
+        let block = blocks(host.disk()).remove(0);
         assert!(block.serving != 0 && block.predecessor != 0 && block.members.iter().all(|its| its.is_whole));
     }
 }
@@ -126,7 +127,7 @@ fn an_upgrade_that_is_cut_short_leaves_an_array_with_the_feature_or_without_it()
             let told = format!("cut {nth}");
             let mut host = Host::open_as(fixture.scheme, cut.clone());
             fixture.check(&mut host, &told);
-            let after = chains(&host.disk());
+            let after = chains(host.disk());
             assert_eq!(after.len(), 1, "{}, {told}: assembly ends it", fixture.what);
             seen.extend(after);
             let mut again = cut;
@@ -319,8 +320,8 @@ fn a_reason_that_only_a_newer_program_knows_means_in_doubt() {
         }
     }
     let mut host = Host::open_as(LOG, disk);
-    assert_eq!(blocks(&host.disk())[0].members[1].reason, FailReason::Unknown);
+    assert_eq!(blocks(host.disk())[0].members[1].reason, FailReason::Unknown);
     host.rejoin(1, host.returned(1));
     host.flush();
-    assert_eq!(blocks(&host.disk())[0].members[1].failed_batch, 0);
+    assert_eq!(blocks(host.disk())[0].members[1].failed_batch, 0);
 }

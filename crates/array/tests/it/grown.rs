@@ -2,8 +2,9 @@
 
 use stripewise_array::format::{Copy, MemberState, Superblock};
 use stripewise_array::{Array, AssemblyOptions, Checked, PageMemory, Scheme};
+use stripewise_testkit::{Disk, Recorder};
 
-use crate::disk::{Disk, Host, Recorder};
+use crate::host::Host;
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -95,7 +96,7 @@ fn a_member_that_grows_while_it_serves_is_whole_for_scrub_and_stop_and_for_the_n
     for scheme in ALL {
         for grown in GROWN {
             let mut host = host(scheme, MORE);
-            grown.iter().for_each(|&member| grow(&mut host.disk(), member, 9));
+            grown.iter().for_each(|&member| grow(host.disk(), member, 9));
             assert_eq!(host.scrub().metadata_damaged, 0, "{scheme}: {grown:?}");
             host.verify_superblocks();
             assert_eq!(host.array.metadata_scrubbed().0.damaged, 0, "{scheme}: {grown:?}");
@@ -167,13 +168,13 @@ fn new_and_returning_members_record_their_size() {
         host.flush();
         host.finish();
         host.disk().members[1].is_gone = false;
-        grow(&mut host.disk(), 1, 8);
+        grow(host.disk(), 1, 8);
         let how = host.returned(1);
         host.rejoin(1, how);
         host.finish_rebuild();
         host.finish();
         let end = PAGES + MORE + 8;
-        let back = back_at(&host.disk(), 1, end).expect("it is at the end");
+        let back = back_at(host.disk(), 1, end).expect("it is at the end");
         assert_eq!(
             (back.own_bytes, back.members[1].state),
             (end as u64 * u64::from(PAGE), MemberState::Active),

@@ -8,8 +8,9 @@ use stripewise_array::format::{
     CheckpointHeader, MemberState, SUPERBLOCK_BYTES, SegmentEntry, Superblock, checkpoint, crc32c,
 };
 use stripewise_array::{Array, AssemblyOptions, Members, PageMemory, RequestKind, Scheme};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const LOG: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\n\
     policy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -38,7 +39,7 @@ fn written(scheme: &str) -> [Disk; 2] {
     host.flush();
     host.disk().members[1].is_gone = false;
     host.rejoin(1, host.returned(1));
-    while !superblocks(&host.disk()).all(|its| its.members[1].state == MemberState::Rebuilding) {
+    while !superblocks(host.disk()).all(|its| its.members[1].state == MemberState::Rebuilding) {
         host.go_on();
     }
     [whole, host.copy_of_disk()]

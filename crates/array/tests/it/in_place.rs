@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, Features, IntentPage, RedoRecord, Uuid};
 use stripewise_array::{AssemblyOptions, Controller, Outcome, RequestKind};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const RAID6: &str =

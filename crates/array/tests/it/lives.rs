@@ -3,8 +3,9 @@
 use stripewise_array::format::Uuid;
 use stripewise_array::{Array, AssemblyOptions, Members, PageMemory, Rejoining, Scheme, Trouble};
 use stripewise_base::prng::Prng;
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const LOG: &str = "[placement]\npolicy = \"elastic\"\nbuffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\n\
     acknowledge = \"buffered\"\n";

@@ -1,8 +1,9 @@
 //! Logs under stress: nearly full and damaged, and beyond parity. Work ends, and every request is answered.
 
 use stripewise_array::{Controller, Outcome, RequestKind};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const PAGE: usize = 1024;
 

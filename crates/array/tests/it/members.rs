@@ -5,8 +5,9 @@
 use stripewise_array::format::{ChecksumPage, MemberState, REDO_MAGIC, Superblock, Uuid, crc32c};
 use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
 use stripewise_core::ids::RowNo;
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 const RAID6: &str =

@@ -6,8 +6,9 @@
 use stripewise_array::AssemblyOptions;
 use stripewise_array::ScrubCounts;
 use stripewise_array::format::{CheckpointHeader, ChecksumPage, Commit, IntentPage, RedoRecord, Superblock};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -36,7 +37,7 @@ fn is_intact(host: &mut Host) {
 
 /// Damages the pages of `member` for which `is_it` returns true. Returns their number.
 fn damage(host: &mut Host, member: usize, is_it: impl Fn(usize, &[u8]) -> bool) -> u64 {
-    let mut disk = host.disk();
+    let disk = host.disk();
     let pages = disk.members[member].pages.iter_mut().enumerate();
     let its = pages.filter(|(number, page)| is_it(*number, page));
     its.map(|(_, page)| page.fill(0x5a)).count() as u64
@@ -44,7 +45,7 @@ fn damage(host: &mut Host, member: usize, is_it: impl Fn(usize, &[u8]) -> bool) 
 
 /// Zeroes both superblocks of `member`.
 fn wipe(host: &mut Host, member: usize) {
-    let mut disk = host.disk();
+    let disk = host.disk();
     let pages = &mut disk.members[member].pages;
     let last = pages.len() - 4;
     pages

@@ -19,7 +19,7 @@ use stripewise_array::health::{MembersHealth, Reason, health_of};
 use stripewise_array::{Controller, Rejoining, Trouble};
 use stripewise_base::prng::Prng;
 
-use crate::disk::Host;
+use crate::host::Host;
 
 /// Prints which case failed.
 struct Named(u64);
@@ -152,7 +152,7 @@ fn lost_of(troubles: &[Trouble]) -> BTreeSet<u64> {
     troubles.iter().filter_map(chunk).collect()
 }
 
-fn troubles_of_stripes(disk: &crate::disk::Disk, case: &Example) -> Vec<Trouble> {
+fn troubles_of_stripes(disk: &stripewise_testkit::Disk, case: &Example) -> Vec<Trouble> {
     check(&case.scheme, disk).expect("it was opened").1
 }
 
@@ -167,7 +167,7 @@ fn settle(host: &mut Host) {
 /// Another device replaces a member and is completely rebuilt.
 fn replace(host: &mut Host, member: u16, turn: u8) {
     let pages = {
-        let mut disk = host.disk();
+        let disk = host.disk();
         let device = &mut disk.members[usize::from(member)];
         device.is_gone = false;
         device.unreadable.clear();

@@ -3,8 +3,9 @@
 #![allow(dead_code, reason = "each test uses what it needs of the disk")]
 
 use stripewise_array::{Array, AssemblyOptions, At, Members, PageMemory, RequestKind, Scheme};
+use stripewise_testkit::{Disk, Recorder};
 
-use crate::disk::{Disk, Host, Recorder};
+use crate::host::Host;
 
 const PAGE_BYTES: u32 = 1024;
 const CHUNKS: u64 = 20;

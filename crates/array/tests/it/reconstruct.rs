@@ -4,8 +4,9 @@
 
 use stripewise_array::format::{MemberState, Superblock};
 use stripewise_array::{AssembleError, AssemblyOptions, NamedMembers, Reconstructed, Reconstruction};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";

@@ -2,8 +2,9 @@
 //! lack of space, however short the stripes are.
 
 use stripewise_array::RequestKind;
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 /// An array with metadata on small members.
 #[derive(Clone, Copy, Debug)]

@@ -1,14 +1,12 @@
 //! Creation and assembly read and write pages in rounds, whose memory does not depend on the size of members.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    Array, AssemblyOptions, At, Found, Identity, Media, Members, Outcome, PageMemory, RecoveryReport, Scheme,
-    create,
+    Array, AssemblyOptions, Identity, Members, PageMemory, RecoveryReport, Scheme, create,
 };
+use stripewise_testkit::{Disk, Recorder};
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const PAGE_BYTES: u32 = 512;
 const MEMBERS: usize = 3;
@@ -21,47 +19,17 @@ const LOG: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"rai
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
 const IN_PLACE: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n";
 
-/// A disk, and the largest number of pages that were read or written in one round.
-struct Rounds {
-    disk: Disk,
-    most: usize,
-}
-
-impl Media for Rounds {
-    fn count(&self) -> u16 {
-        self.disk.count()
-    }
-
-    fn size(&self, member: u16) -> (u32, u32) {
-        self.disk.size(member)
-    }
-
-    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
-        self.most = self.most.max(at.len());
-        self.disk.read(at, found);
-    }
-
-    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
-        self.most = self.most.max(at.len());
-        self.disk.write(at, pages)
-    }
-
-    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
-        self.disk.flush(members)
-    }
-}
-
 fn members() -> Members {
     Members::opaque(MEMBERS as u32, PAGE_BYTES, PAGES)
 }
 
 /// The largest number of pages in a round while the array of `disk` is assembled, and the findings.
 fn open(scheme: &Scheme, disk: Disk) -> (usize, RecoveryReport) {
-    let mut media = Rounds { disk, most: 0 };
+    let mut media = Recorder::new(disk);
     let memory = PageMemory::new(PAGE_BYTES);
     let opened = Array::open(scheme, members(), memory, &mut media, AssemblyOptions::default());
     let (_, opened) = opened.unwrap_or_else(|error| panic!("{error}"));
-    (media.most, opened)
+    (media.pages_max, opened)
 }
 
 #[test]
@@ -73,9 +41,9 @@ fn an_array_of_any_size_is_created_and_opened_in_rounds() {
     };
     for text in [LOG, IN_PLACE] {
         let scheme = Scheme::from_toml("test", text).unwrap_or_else(|error| panic!("{error}"));
-        let mut media = Rounds { disk: Disk::new(MEMBERS, PAGES, PAGE_BYTES), most: 0 };
+        let mut media = Recorder::new(Disk::new(MEMBERS, PAGES, PAGE_BYTES));
         create(&scheme, members(), &identity, &mut media).unwrap_or_else(|error| panic!("{error}"));
-        assert!(media.most <= ROUND, "{} pages in a round of creation", media.most);
+        assert!(media.pages_max <= ROUND, "{} pages in a round of creation", media.pages_max);
         let (most, _) = open(&scheme, media.disk);
         assert!(most <= ROUND, "{most} pages in a round of opening");
     }

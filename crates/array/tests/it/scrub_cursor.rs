@@ -2,8 +2,9 @@
 
 use stripewise_array::Bug;
 use stripewise_array::format::Superblock;
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";
@@ -133,7 +134,7 @@ fn a_scrub_that_is_stopped_or_found_a_loss_begins_again() {
         let mut host = host(scheme);
         let first = if scheme == LOG5 { 20 } else { 100 };
         for member in [0, 1, 2] {
-            let mut disk = host.disk();
+            let disk = host.disk();
             (first..first + 60).for_each(|page| disk.members[member].pages[page].fill(0x5a));
         }
         let (done, all) = scrub_to(&mut host, 4);

@@ -5,8 +5,9 @@
 
 use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const PAGES: u32 = 260;
 const MEMBERS: usize = 5;

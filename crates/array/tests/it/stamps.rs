@@ -7,9 +7,10 @@ use stripewise_array::format::{
     Area, Copy, ENDED_MAX, FailReason, Features, MemberRecord, MemberState, Superblock, Uuid,
 };
 use stripewise_array::{RejoinError, Rejoining};
+use stripewise_testkit::{Disk, DiskMember};
 
-use crate::disk::{Disk, DiskMember, Host};
 use crate::format_1::as_version_1;
+use crate::host::Host;
 
 const LOG5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";

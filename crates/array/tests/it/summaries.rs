@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{EntryRole, Summary};
 use stripewise_array::{Array, Members, PageMemory, Scheme, StripeView};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const RAID5: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
     buffer_persistence = \"volatile\"\n[elastic]\nsegment_rows = 8\nacknowledge = \"buffered\"\n";

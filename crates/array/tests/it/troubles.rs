@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use stripewise_array::format::{Summary, Uuid};
 use stripewise_array::{Array, AssemblyOptions, Checked, Members, PageMemory, Rejoining, Scheme, Trouble};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const PAGE: u32 = 1024;
 const LOG: &str = "name = \"kept\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -61,7 +62,7 @@ fn replace(host: &mut Host, member: u16) {
     host.fail(member);
     host.finish();
     {
-        let mut disk = host.disk();
+        let disk = host.disk();
         let its = &mut disk.members[usize::from(member)];
         its.is_gone = false;
         its.pages.iter_mut().for_each(|page| page.fill(0xa5));

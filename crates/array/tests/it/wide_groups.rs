@@ -1,6 +1,8 @@
 //! Groups so wide that a summary has room for exactly one stripe.
 
-use crate::disk::{Disk, Host};
+use stripewise_testkit::Disk;
+
+use crate::host::Host;
 
 fn scheme(level: &str) -> String {
     format!(

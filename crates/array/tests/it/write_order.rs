@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{Commit, Copy, MemberState, Superblock, Uuid, superblock_pages};
 use stripewise_array::{AssemblyOptions, Bug, Controller, Outcome, Rejoining};
+use stripewise_testkit::Disk;
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 const PAGES: u32 = 400;
 const PAGE_BYTES: u32 = 1024;

@@ -8,9 +8,10 @@ use stripewise_core::plan::Purpose;
 use stripewise_core::request::{HostRequest, RequestKind};
 use stripewise_core::row_locks::RowLock;
 use stripewise_exec::{ArrayOf, Controller as _, Executor};
+use stripewise_testkit::World;
 
 use crate::placement::WholeRows;
-use crate::world::{Rig, World};
+use crate::rig::Rig;
 
 /// The plan and the request that are taken first.
 const PLAN: PlanId = PlanId::new(0);
@@ -362,7 +363,7 @@ fn an_operation_that_was_never_queued_does_not_end() {
 #[should_panic(expected = "operation 0 ends at 0, and is over")]
 fn an_operation_ends_once() {
     let mut rig = reading();
-    let (id, ..) = rig.world.running[0];
+    let id = rig.world.in_flight[0].id;
     rig.run();
     rig.array.completed(0, id, Outcome::Done, Timing::default(), &mut rig.world);
 }

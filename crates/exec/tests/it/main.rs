@@ -4,4 +4,4 @@ mod doors;
 mod placement;
 mod plans;
 mod requests;
-mod world;
+mod rig;

@@ -18,6 +18,9 @@ use stripewise_exec::{
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
 
+/// Pages of a member.
+pub(crate) const PAGES: u32 = 16;
+
 /// Whole rows of RAID-5.
 #[derive(Default)]
 pub(crate) struct WholeRows {
@@ -25,11 +28,11 @@ pub(crate) struct WholeRows {
     pub(crate) lost: Vec<u16>,
 }
 
-/// An array of `count` members of 16 pages, with `settings` added to the scheme.
+/// An array of `count` members, with `settings` added to the scheme.
 pub(crate) fn array(count: u32, settings: &str) -> ArrayOf<PageMemory, WholeRows> {
     let text = format!("name = 'whole rows'\n{settings}\n[geometry]\nlevel = 'raid5'\n");
     let scheme = Scheme::from_toml("test", &text).unwrap_or_else(|error| panic!("{error}"));
-    let members = Members { volatile_cache: true, ..Members::opaque(count, PAGE as u32, 16) };
+    let members = Members { volatile_cache: true, ..Members::opaque(count, PAGE as u32, PAGES) };
     let geometry = scheme.resolve(&members, true).unwrap_or_else(|error| panic!("{error}"));
     let code = scheme.code(&geometry, members.page_bytes).unwrap_or_else(|error| panic!("{error}"));
     let sizes = Sizes::plain(&scheme, &geometry, &members);

@@ -5,7 +5,7 @@ use stripewise_core::operation::{OperationKind, Outcome};
 use stripewise_core::request::RequestKind;
 use stripewise_exec::Controller as _;
 
-use crate::world::Rig;
+use crate::rig::Rig;
 
 #[test]
 fn updates_of_a_row_take_turns_in_order_of_arrival_and_other_rows_pass() {
@@ -14,7 +14,7 @@ fn updates_of_a_row_take_turns_in_order_of_arrival_and_other_rows_pass() {
         rig.submit(RequestKind::Write, page, 1, byte);
     }
     // The first update of row 0 and the one of row 1 read the rest of their rows; two wait.
-    assert_eq!(rig.world.running.len(), 4);
+    assert_eq!(rig.world.in_flight.len(), 4);
     assert_eq!(rig.array.exec.locked_rows(), 2);
     rig.run();
     let tags = rig.tags();
@@ -28,11 +28,11 @@ fn updates_of_a_row_take_turns_in_order_of_arrival_and_other_rows_pass() {
 fn reads_share_a_row_and_wait_for_an_update() {
     let mut rig = Rig::new(4, "");
     (0..2).for_each(|page| _ = rig.submit(RequestKind::Read, page, 1, 0));
-    assert_eq!(rig.world.running.len(), 2, "both read at once");
+    assert_eq!(rig.world.in_flight.len(), 2, "both read at once");
     rig.submit(RequestKind::Write, 0, 3, 5);
-    assert_eq!(rig.world.running.len(), 2, "the update waits for them");
+    assert_eq!(rig.world.in_flight.len(), 2, "the update waits for them");
     rig.submit(RequestKind::Read, 2, 1, 0);
-    assert_eq!(rig.world.running.len(), 2, "a read behind the update does not overtake it");
+    assert_eq!(rig.world.in_flight.len(), 2, "a read behind the update does not overtake it");
     rig.run();
     assert_eq!(rig.tags(), [0, 1, 2, 3]);
     assert!(rig.world.acknowledged[3].2.iter().all(|&byte| byte == 5));
@@ -46,7 +46,7 @@ fn a_read_decodes_a_page_that_cannot_be_read_and_the_member_stays() {
     let before = rig.world.started.len();
     rig.submit(RequestKind::Read, 1, 1, 0);
     rig.end_one(Outcome::MediumError, |_| true);
-    assert_eq!(rig.world.running.len(), 3, "the rest of the row");
+    assert_eq!(rig.world.in_flight.len(), 3, "the rest of the row");
     rig.run();
     let (_, failed, payload) = &rig.world.acknowledged[1];
     assert!(!failed && payload.iter().all(|&byte| byte == 9));

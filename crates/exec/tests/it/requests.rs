@@ -4,14 +4,14 @@ use stripewise_core::operation::{OperationKind, Outcome};
 use stripewise_core::request::{RequestKind, SubmitError};
 use stripewise_exec::Controller as _;
 
-use crate::world::Rig;
+use crate::rig::Rig;
 
 #[test]
 fn a_write_is_acknowledged_after_all_of_its_rows_and_read_back() {
     let mut rig = Rig::new(4, "");
     let tag = rig.submit(RequestKind::Write, 0, 6, 7);
     // Two whole rows, with a page for each member.
-    assert_eq!(rig.world.running.len(), 8);
+    assert_eq!(rig.world.in_flight.len(), 8);
     for left in (0..8).rev() {
         assert_eq!(rig.tags().len(), 0, "{} operations are in flight", left + 1);
         rig.end_one(Outcome::Done, |_| true);
@@ -38,7 +38,7 @@ fn requests_beyond_the_end_of_odd_length_or_for_too_long_a_queue_are_refused() {
 fn with_few_plans_a_long_request_continues_as_plans_end() {
     let mut rig = Rig::new(4, "queues.plans = 2");
     let tag = rig.submit(RequestKind::Read, 0, 12, 0);
-    assert_eq!(rig.world.running.len(), 6, "two rows of three pages");
+    assert_eq!(rig.world.in_flight.len(), 6, "two rows of three pages");
     rig.run();
     assert_eq!((rig.tags(), rig.world.started.len()), (vec![tag], 12));
 }
@@ -59,14 +59,14 @@ fn operations_wait_for_a_member_that_admits_none() {
     let mut rig = Rig::new(4, "");
     rig.world.closed.insert(1);
     rig.submit(RequestKind::Write, 0, 3, 1);
-    let members: Vec<u16> = rig.world.running.iter().map(|(_, operation, _)| operation.member).collect();
+    let members: Vec<u16> = rig.world.in_flight.iter().map(|one| one.operation.member).collect();
     assert_eq!(members, [0, 2, 3]);
     assert_eq!(rig.array.loads().total(1), 1);
     rig.run();
     assert_eq!(rig.tags().len(), 0);
     rig.world.closed.clear();
     rig.array.dispatch(&mut rig.world);
-    assert!(rig.world.running.is_empty(), "a member that refused is not asked again until it reports");
+    assert!(rig.world.in_flight.is_empty(), "a member that refused is not asked again until it reports");
     rig.array.member_ready(1);
     rig.array.dispatch(&mut rig.world);
     rig.run();

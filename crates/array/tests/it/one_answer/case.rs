@@ -7,10 +7,11 @@ use stripewise_array::{
     Array, AssemblyOptions, Checked, Controller, Members, PRESETS, PageMemory, RequestKind, Scheme, Trouble,
 };
 use stripewise_base::prng::Prng;
+use stripewise_testkit::Disk;
 
 use super::damage::{self, Damage};
 
-use crate::disk::{Disk, Host};
+use crate::host::Host;
 
 pub(crate) const PAGE: u32 = 1024;
 

@@ -1,7 +1,5 @@
 //! An array whose members carry out one operation at a time, each in one slot of time unless its member is slow.
 
-#![allow(unreachable_pub, dead_code, reason = "a library elsewhere; no test needs all of it")]
-
 use std::collections::BTreeMap;
 use stripewise_core::ids::PlanId;
 
@@ -12,11 +10,11 @@ use stripewise_array::{
 };
 
 /// Bytes of a page.
-pub const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// Events, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub(crate) enum Seen {
     /// A member began an operation.
     Started(Operation),
     /// A host was notified of the end of a request.
@@ -25,17 +23,17 @@ pub enum Seen {
 
 /// Members and hosts.
 #[derive(Default)]
-pub struct World {
+pub(crate) struct World {
     slot: u64,
     running: BTreeMap<u16, (u64, OperationId)>,
     timers: Vec<u64>,
-    pub seen: Vec<(u64, Seen)>,
+    pub(crate) seen: Vec<(u64, Seen)>,
     /// The number of slots per operation, for members that need more than one.
-    pub takes: BTreeMap<u16, u64>,
+    pub(crate) takes: BTreeMap<u16, u64>,
     /// How long garbage collection delays reads, by member.
-    pub gc_waits: BTreeMap<u16, u64>,
+    pub(crate) gc_waits: BTreeMap<u16, u64>,
     /// The tags of failed requests.
-    pub failed: Vec<u64>,
+    pub(crate) failed: Vec<u64>,
 }
 
 impl MemberLoad for World {
@@ -72,15 +70,15 @@ impl Driver<NoMemory> for World {
 }
 
 /// The array and its world.
-pub struct Rig {
-    pub array: Array<NoMemory>,
-    pub world: World,
+pub(crate) struct Rig {
+    pub(crate) array: Array<NoMemory>,
+    pub(crate) world: World,
     tag: u64,
 }
 
 impl Rig {
     /// `scheme` over `count` members of `pages` pages.
-    pub fn new(scheme: &str, count: u32, pages: u32) -> Self {
+    pub(crate) fn new(scheme: &str, count: u32, pages: u32) -> Self {
         let scheme = Scheme::from_toml("test", scheme).unwrap_or_else(|error| panic!("{error}"));
         let members = Members {
             count,
@@ -98,7 +96,7 @@ impl Rig {
     }
 
     /// Submits a request of `pages` pages from `page` on. Returns its tag, or `None` if the array is busy.
-    pub fn submit(&mut self, kind: RequestKind, page: u64, pages: u64) -> Option<u64> {
+    pub(crate) fn submit(&mut self, kind: RequestKind, page: u64, pages: u64) -> Option<u64> {
         let bytes = if kind == RequestKind::Flush { 0 } else { (pages * PAGE) as u32 };
         let host = HostRequest { tag: self.tag, arrival: self.world.slot, offset: page * PAGE, bytes, kind };
         match self.array.submit(self.world.slot, host, (), &mut self.world) {
@@ -112,7 +110,7 @@ impl Rig {
     }
 
     /// Starts all possible operations, and advances by one slot. Returns false when nothing is left to do.
-    pub fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         self.array.dispatch(&mut self.world);
         let next_timer = self.world.timers.iter().copied().min();
         if self.world.running.is_empty() && next_timer.is_none() {
@@ -135,7 +133,7 @@ impl Rig {
     }
 
     /// Power is lost and returns.
-    pub fn lose_power(self) -> Self {
+    pub(crate) fn lose_power(self) -> Self {
         let array = self.array.restart().unwrap_or_else(|error| panic!("{error}"));
         let World { slot, takes, gc_waits, .. } = self.world;
         let world = World { slot, takes, gc_waits, ..World::default() };
@@ -145,17 +143,17 @@ impl Rig {
     }
 
     /// Runs until nothing is left to do.
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         while self.step() {}
     }
 
     /// The current slot.
-    pub fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.world.slot
     }
 
     /// The operations that were started.
-    pub fn started(&self) -> impl Iterator<Item = Operation> {
+    pub(crate) fn started(&self) -> impl Iterator<Item = Operation> {
         self.world.seen.iter().filter_map(|&(_, seen)| match seen {
             Seen::Started(operation) => Some(operation),
             Seen::Acknowledged(_) => None,
@@ -163,7 +161,7 @@ impl Rig {
     }
 
     /// The acknowledged requests in order: tag and slot.
-    pub fn acknowledged(&self) -> Vec<(u64, u64)> {
+    pub(crate) fn acknowledged(&self) -> Vec<(u64, u64)> {
         let ended = |&(at, seen): &(u64, Seen)| match seen {
             Seen::Acknowledged(tag) => Some((tag, at)),
             Seen::Started(_) => None,

@@ -1,171 +1,19 @@
-//! Minimal members that store bytes, and a host that knows what it wrote.
+//! A host that knows what it wrote, over members in memory: every operation takes one step.
 
 mod background;
-mod recorder;
 
-use std::cell::{RefCell, RefMut};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use stripewise_array::format::{Copy, FailReason, Superblock, Uuid, superblock_pages};
 use stripewise_array::{
-    Acknowledgement, Admission, Array, AssembleError, AssemblyOptions, At, Class, Controller, Driver, Found,
-    HostRequest, Identity, Media, MemberLoad, Members, Operation, OperationId, OperationKind, Outcome,
-    PageMemory, PlanId, RecoveryReport, RejoinError, Rejoining, RequestKind, Scheme, SubmitError, Timing,
-    create,
+    Array, AssembleError, AssemblyOptions, Class, Controller, HostRequest, Identity, Members, Operation,
+    OperationKind, PageMemory, RecoveryReport, RejoinError, Rejoining, RequestKind, Scheme, SubmitError,
+    Timing, create,
 };
-
-#[allow(unused_imports, reason = "each test uses what it needs of the disk")]
-pub(crate) use recorder::Recorder;
+use stripewise_testkit::{Disk, World};
 
 /// The next serving: each assembly has its own.
 static SERVINGS: AtomicU64 = AtomicU64::new(1);
-
-/// A member.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct DiskMember {
-    pub(crate) pages: Vec<Box<[u8]>>,
-    pub(crate) is_gone: bool,
-    /// Pages that cannot be read until they are written again.
-    pub(crate) unreadable: BTreeSet<u32>,
-    /// The outcome of the next write.
-    pub(crate) next_write: Option<Outcome>,
-    /// The same for the next write of an assembly.
-    pub(crate) next_assembly_write: Option<Outcome>,
-    /// Whether every trim fails.
-    pub(crate) refuses_trims: bool,
-}
-
-/// Members that store all writes.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Disk {
-    pub(crate) members: Vec<DiskMember>,
-    page_bytes: u32,
-}
-
-impl Disk {
-    pub(crate) fn new(members: usize, pages: u32, page_bytes: u32) -> Self {
-        let page = vec![0; page_bytes as usize].into_boxed_slice();
-        let member = DiskMember { pages: vec![page; pages as usize], ..DiskMember::default() };
-        Self { members: vec![member; members], page_bytes }
-    }
-}
-
-impl Disk {
-    /// The pages that the array uses of each member; all of them if there is no array.
-    pub(crate) fn used_pages(&self) -> u32 {
-        let span = superblock_pages(self.page_bytes) as usize;
-        let front = |member: &DiskMember| Superblock::parse(&member.pages[..span].concat()).ok();
-        let all = self.members[0].pages.len() as u32;
-        let fits = |block: &Superblock| block.page_bytes == self.page_bytes && block.pages <= all;
-        self.members.iter().find_map(front).filter(fits).map_or(all, |block| block.pages)
-    }
-}
-
-impl Media for Disk {
-    fn count(&self) -> u16 {
-        self.members.len() as u16
-    }
-
-    fn size(&self, member: u16) -> (u32, u32) {
-        (self.members[member as usize].pages.len() as u32, self.page_bytes)
-    }
-
-    fn read(&mut self, at: &[At], found: &mut Found<'_>) {
-        for (nth, at) in at.iter().enumerate() {
-            let member = &self.members[at.member as usize];
-            let content = match member {
-                DiskMember { is_gone: true, .. } => Err(Outcome::Gone),
-                DiskMember { unreadable, .. } if unreadable.contains(&at.page) => Err(Outcome::MediumError),
-                DiskMember { pages, .. } => Ok(&*pages[at.page as usize]),
-            };
-            found(nth, content);
-        }
-    }
-
-    fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
-        let mut one = |(at, page): (&At, &&[u8])| {
-            let member = &mut self.members[at.member as usize];
-            if member.is_gone {
-                return Outcome::Gone;
-            }
-            if let Some(outcome) = member.next_assembly_write.take() {
-                return outcome;
-            }
-            member.pages[at.page as usize].copy_from_slice(page);
-            member.unreadable.remove(&at.page);
-            Outcome::Done
-        };
-        at.iter().zip(pages).map(&mut one).collect()
-    }
-
-    fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
-        members.iter().map(|_| Outcome::Done).collect()
-    }
-}
-
-/// The driver of the array: every operation takes one step.
-#[derive(Debug)]
-pub(crate) struct World {
-    disk: Rc<RefCell<Disk>>,
-    under_way: VecDeque<(OperationId, Operation, u32)>,
-    over: BTreeMap<u64, (bool, Box<[u8]>)>,
-    timers: Vec<u64>,
-    /// Every write to a member, and every flush of one (page `u32::MAX`), in order.
-    log: Vec<(u16, u32)>,
-    pre_reads: u64,
-    /// Mismatches that the controller charged, by member.
-    charged: Vec<u64>,
-}
-
-impl MemberLoad for World {}
-
-impl Driver<PageMemory> for World {
-    fn admits(&mut self, _: &Operation) -> Admission {
-        Admission::Admitted
-    }
-
-    fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
-        self.pre_reads += u64::from(operation.class == Class::PreRead);
-        match operation.kind {
-            OperationKind::Write => self.log.push((operation.member, operation.page)),
-            OperationKind::Flush => self.log.push((operation.member, u32::MAX)),
-            OperationKind::Read | OperationKind::Trim => {}
-        }
-        let mut disk = self.disk.borrow_mut();
-        let member = &mut disk.members[operation.member as usize];
-        if !member.is_gone && member.next_write.is_none() {
-            match operation.kind {
-                OperationKind::Write => {
-                    member.pages[operation.page as usize].copy_from_slice(memory.page(page));
-                    member.unreadable.remove(&operation.page);
-                }
-                OperationKind::Trim if member.refuses_trims => {}
-                OperationKind::Trim => member.pages[operation.page as usize].fill(0),
-                OperationKind::Read | OperationKind::Flush => {}
-            }
-        }
-        drop(disk);
-        self.under_way.push_back((id, *operation, page));
-    }
-
-    fn compute(&mut self, _: PlanId, _: u32) -> bool {
-        true
-    }
-
-    fn set_timer(&mut self, at: u64) {
-        self.timers.push(at);
-    }
-
-    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {
-        self.over.insert(acknowledgement.tag, (acknowledgement.failed, payload));
-    }
-
-    fn mismatched(&mut self, member: u16, _: u32) {
-        self.charged[usize::from(member)] += 1;
-    }
-}
 
 /// A host, with an array and its disk.
 pub(crate) struct Host {
@@ -176,6 +24,8 @@ pub(crate) struct Host {
     members: Members,
     now: u64,
     tag: u64,
+    /// The operations that [`Self::take_log`] took.
+    logged: usize,
 }
 
 impl Host {
@@ -221,7 +71,7 @@ impl Host {
     }
 
     pub(crate) fn copy_of_disk(&self) -> Disk {
-        self.world.disk.borrow().clone()
+        self.world.disk.clone()
     }
 
     /// Completes one operation.
@@ -296,37 +146,26 @@ impl Host {
         members: Members,
         disk: Disk,
     ) -> Self {
-        let disk = Rc::new(RefCell::new(disk));
-        let world = World {
-            disk,
-            under_way: VecDeque::new(),
-            over: BTreeMap::new(),
-            timers: Vec::new(),
-            log: Vec::new(),
-            pre_reads: 0,
-            charged: vec![0; members.count as usize],
-        };
-        Self { array, opened, world, scheme, members, now: 0, tag: 0 }
+        Self { array, opened, world: World::new(disk), scheme, members, now: 0, tag: 0, logged: 0 }
     }
 
-    pub(crate) fn disk(&mut self) -> RefMut<'_, Disk> {
-        self.world.disk.borrow_mut()
+    pub(crate) fn disk(&mut self) -> &mut Disk {
+        &mut self.world.disk
     }
 
     /// Assembles the array again, without a clean stop.
     pub(crate) fn lose_power(self) -> Self {
-        let disk = self.world.disk.borrow().clone();
-        Self::open(self.scheme, self.members, disk)
+        Self::open(self.scheme, self.members, self.world.disk)
+    }
+
+    /// Mismatches that were charged to each member.
+    pub(crate) fn charged(&self) -> &[u64] {
+        &self.world.mismatches
     }
 
     /// Pre-reads since the array was assembled.
-    /// Mismatches that were charged to each member.
-    pub(crate) fn charged(&self) -> &[u64] {
-        &self.world.charged
-    }
-
     pub(crate) fn pre_reads(&self) -> u64 {
-        self.world.pre_reads
+        self.world.started.iter().filter(|operation| operation.class == Class::PreRead).count() as u64
     }
 
     pub(crate) fn capacity(&self) -> u64 {
@@ -356,7 +195,8 @@ impl Host {
     /// it failed.
     pub(crate) fn ended(&mut self, tag: u64) -> Option<Option<Box<[u8]>>> {
         self.array.dispatch(&mut self.world);
-        let (failed, payload) = self.world.over.remove(&tag)?;
+        let nth = self.world.acknowledged.iter().position(|&(other, ..)| other == tag)?;
+        let (_, failed, payload) = self.world.acknowledged.swap_remove(nth);
         Some((!failed).then_some(payload))
     }
 
@@ -377,7 +217,7 @@ impl Host {
             if let Some(end) = self.ended(tag) {
                 return Some(end.is_some());
             }
-            if self.world.under_way.is_empty() && self.world.timers.is_empty() {
+            if self.world.in_flight.is_empty() && !self.world.has_timer() {
                 return None;
             }
             self.step();
@@ -394,7 +234,7 @@ impl Host {
                 return end.is_some();
             }
             between(self, nth);
-            if !self.world.over.contains_key(&tag) {
+            if self.world.acknowledged.iter().all(|&(other, ..)| other != tag) {
                 self.step();
             }
         }
@@ -410,7 +250,7 @@ impl Host {
     pub(crate) fn finish_within(&mut self, operations: u32) {
         self.array.dispatch(&mut self.world);
         for _ in 0..operations {
-            if self.world.under_way.is_empty() {
+            if self.world.in_flight.is_empty() {
                 break;
             }
             self.go_on();
@@ -420,32 +260,10 @@ impl Host {
 
     fn step(&mut self) {
         self.now += 1;
-        let Some((id, operation, page)) = self.world.under_way.pop_front() else {
-            let timers = &mut self.world.timers;
-            let next = timers
-                .iter()
-                .copied()
-                .min()
-                .unwrap_or_else(|| panic!("request {} is never answered", self.tag));
-            timers.retain(|&at| at != next);
-            self.now = self.now.max(next);
+        let Some((id, outcome)) = self.world.end(0, self.array.memory()) else {
+            let next = self.world.take_timer();
+            self.now = self.now.max(next.unwrap_or_else(|| panic!("request {} is never answered", self.tag)));
             return self.array.timer(self.now, &mut self.world);
-        };
-        let outcome = {
-            let mut disk = self.world.disk.borrow_mut();
-            let member = &mut disk.members[operation.member as usize];
-            match operation.kind {
-                _ if member.is_gone => Outcome::Gone,
-                OperationKind::Write => member.next_write.take().unwrap_or(Outcome::Done),
-                OperationKind::Read if member.unreadable.contains(&operation.page) => Outcome::MediumError,
-                OperationKind::Read => {
-                    let content = &member.pages[operation.page as usize];
-                    self.array.memory().page_mut(page).copy_from_slice(content);
-                    Outcome::Done
-                }
-                OperationKind::Trim if member.refuses_trims => Outcome::MediumError,
-                OperationKind::Trim | OperationKind::Flush => Outcome::Done,
-            }
         };
         self.array.completed(self.now, id, outcome, Timing::default(), &mut self.world);
     }
@@ -479,17 +297,23 @@ impl Host {
 
     /// Another host over a copy of the disk, assembled again.
     pub(crate) fn copy(&self) -> Self {
-        Self::open(self.scheme.clone(), self.members, self.world.disk.borrow().clone())
+        Self::open(self.scheme.clone(), self.members, self.world.disk.clone())
     }
 
-    /// Takes the log of writes and flushes so far.
+    /// Every write to a member since the last call, and every flush of one (page `u32::MAX`), in order.
     pub(crate) fn take_log(&mut self) -> Vec<(u16, u32)> {
-        std::mem::take(&mut self.world.log)
+        let logged = std::mem::replace(&mut self.logged, self.world.started.len());
+        let change = |operation: &Operation| match operation.kind {
+            OperationKind::Write => Some((operation.member, operation.page)),
+            OperationKind::Flush => Some((operation.member, u32::MAX)),
+            OperationKind::Read | OperationKind::Trim => None,
+        };
+        self.world.started[logged..].iter().filter_map(change).collect()
     }
 
     /// Assembles a copy of the disk with `opening`.
     pub(crate) fn try_open(&self, opening: AssemblyOptions) -> Result<Self, AssembleError> {
-        Self::open_so(self.scheme.clone(), self.members, self.world.disk.borrow().clone(), opening)
+        Self::open_so(self.scheme.clone(), self.members, self.world.disk.clone(), opening)
     }
 
     /// Assembles `disk` itself, which has the writes of the assembly.
@@ -533,7 +357,7 @@ impl Host {
 
     /// How `member` rejoins, by its own superblocks.
     pub(crate) fn returned(&self, member: u16) -> Rejoining {
-        let disk = self.world.disk.borrow();
+        let disk = &self.world.disk;
         let pages = &disk.members[member as usize].pages;
         let span = superblock_pages(self.members.page_bytes) as usize;
         let parse = |first: usize| Superblock::parse(&pages[first..first + span].concat()).ok();
@@ -569,7 +393,7 @@ impl Host {
 
     /// Whether a member has any operation in flight.
     pub(crate) fn is_busy(&self, member: u16) -> bool {
-        self.world.under_way.iter().any(|(_, operation, _)| operation.member == member)
+        self.world.in_flight.iter().any(|one| one.operation.member == member)
     }
 
     /// Begins a checkpoint, without waiting for it.

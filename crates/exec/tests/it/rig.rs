@@ -1,60 +1,12 @@
-//! Members that keep bytes, and carry out operations in the order in which the test lets them end.
+//! Requests to an array whose members end their operations in the order that the test chooses.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use stripewise_core::driver::{Acknowledgement, Admission, Driver};
-use stripewise_core::ids::PlanId;
-use stripewise_core::member_load::MemberLoad;
 use stripewise_core::memory::PageMemory;
-use stripewise_core::operation::{Operation, OperationId, OperationKind, Outcome, Timing};
+use stripewise_core::operation::{Operation, Outcome, Timing};
 use stripewise_core::request::{HostRequest, RequestKind, SubmitError};
 use stripewise_exec::{ArrayOf, Controller as _};
+use stripewise_testkit::{Disk, World};
 
-use crate::placement::{PAGE, WholeRows, array};
-
-/// Members and hosts.
-#[derive(Default)]
-pub(crate) struct World {
-    pages: BTreeMap<(u16, u32), Vec<u8>>,
-    pub(crate) running: Vec<(OperationId, Operation, u32)>,
-    /// All operations that were started.
-    pub(crate) started: Vec<Operation>,
-    pub(crate) acknowledged: Vec<(u64, bool, Box<[u8]>)>,
-    /// Members that take no operation now.
-    pub(crate) closed: BTreeSet<u16>,
-    /// Members that the controller reported as failed.
-    pub(crate) gave_up: Vec<u16>,
-}
-
-impl MemberLoad for World {}
-
-impl Driver<PageMemory> for World {
-    fn admits(&mut self, operation: &Operation) -> Admission {
-        if self.closed.contains(&operation.member) { Admission::Closed } else { Admission::Admitted }
-    }
-
-    fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
-        if operation.kind == OperationKind::Write {
-            self.pages.insert((operation.member, operation.page), memory.page(page).to_vec());
-        }
-        self.running.push((id, *operation, page));
-        self.started.push(*operation);
-    }
-
-    fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
-        true
-    }
-
-    fn set_timer(&mut self, _at: u64) {}
-
-    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {
-        self.acknowledged.push((acknowledgement.tag, acknowledgement.failed, payload));
-    }
-
-    fn gave_up(&mut self, member: u16) {
-        self.gave_up.push(member);
-    }
-}
+use crate::placement::{PAGE, PAGES, WholeRows, array};
 
 /// The array and its world.
 pub(crate) struct Rig {
@@ -65,7 +17,8 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new(count: u32, settings: &str) -> Self {
-        Self { array: array(count, settings), world: World::default(), tag: 0 }
+        let disk = Disk::new(count as usize, PAGES, PAGE as u32);
+        Self { array: array(count, settings), world: World::new(disk), tag: 0 }
     }
 
     /// Submits a request of `pages` pages from `page` on, whose bytes are all `byte`.
@@ -91,15 +44,14 @@ impl Rig {
 
     /// Ends the operation that was started first, of those for which `is_meant` returns true. Returns false if there is none.
     pub(crate) fn end_one(&mut self, outcome: Outcome, is_meant: impl Fn(&Operation) -> bool) -> bool {
-        let Some(nth) = self.world.running.iter().position(|(_, operation, _)| is_meant(operation)) else {
+        let Some(nth) = self.world.in_flight.iter().position(|one| is_meant(&one.operation)) else {
             return false;
         };
-        let (id, operation, page) = self.world.running.remove(nth);
-        if operation.kind == OperationKind::Read && outcome == Outcome::Done {
-            let zeros = vec![0; PAGE as usize];
-            let bytes = self.world.pages.get(&(operation.member, operation.page)).unwrap_or(&zeros);
-            self.array.memory().page_mut(page).copy_from_slice(bytes);
-        }
+        let ended = match outcome {
+            Outcome::Done => self.world.end(nth, self.array.memory()),
+            failure => self.world.in_flight.remove(nth).map(|one| (one.id, failure)),
+        };
+        let (id, outcome) = ended.expect("it is in flight");
         self.array.completed(0, id, outcome, Timing::default(), &mut self.world);
         self.array.dispatch(&mut self.world);
         true
