@@ -183,7 +183,7 @@ fn bit_of(segments: u32, chunk: u64) -> (usize, u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{by_hand, flip, page_bytes, uuid};
+    use super::super::testing::{by_hand, flip, page_bytes, structure_tests, uuid};
     use super::*;
     use proptest::prelude::*;
 
@@ -211,27 +211,9 @@ mod tests {
         })
     }
 
+    structure_tests!(CheckpointHeader, header(), page_bytes());
+
     proptest! {
-        #[test]
-        fn written_data_is_read(header in header(), bytes in page_bytes()) {
-            let mut page = vec![0xa5; bytes];
-            header.encode(&mut page);
-            prop_assert_eq!(CheckpointHeader::parse(&page), Ok(header));
-        }
-
-        #[test]
-        fn a_flipped_bit_is_an_error(header in header(), bytes in page_bytes(), bit in any::<u64>()) {
-            let mut page = vec![0; bytes];
-            header.encode(&mut page);
-            flip(&mut page, bit);
-            prop_assert!(CheckpointHeader::parse(&page).is_err());
-        }
-
-        #[test]
-        fn whatever_bytes_there_are_it_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-            prop_assert!(CheckpointHeader::parse(&bytes).is_err());
-        }
-
         #[test]
         fn a_body_keeps_what_is_put_into_it(
             entries in prop::collection::vec(entry(), 1..40),
@@ -295,10 +277,7 @@ mod tests {
             segments: 2,
             chunks: 17,
         };
-        assert_eq!(CheckpointHeader::parse(&page), Ok(header));
-        let mut written = vec![0; 512];
-        header.encode(&mut written);
-        assert_eq!(written, page);
+        assert_encoding(&page, &header);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Commit {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{by_hand, flip, page_bytes, uuid};
+    use super::super::testing::{by_hand, flip, page_bytes, structure_tests, uuid};
     use super::*;
     use proptest::prelude::*;
 
@@ -72,27 +72,7 @@ mod tests {
         )
     }
 
-    proptest! {
-        #[test]
-        fn written_data_is_read(commit in commit(), bytes in page_bytes()) {
-            let mut page = vec![0xa5; bytes];
-            commit.encode(&mut page);
-            prop_assert_eq!(Commit::parse(&page), Ok(commit));
-        }
-
-        #[test]
-        fn a_flipped_bit_is_an_error(commit in commit(), bytes in page_bytes(), bit in any::<u64>()) {
-            let mut page = vec![0; bytes];
-            commit.encode(&mut page);
-            flip(&mut page, bit);
-            prop_assert!(Commit::parse(&page).is_err());
-        }
-
-        #[test]
-        fn whatever_bytes_there_are_it_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-            prop_assert!(Commit::parse(&bytes).is_err());
-        }
-    }
+    structure_tests!(Commit, commit(), page_bytes());
 
     #[test]
     fn a_record_that_was_made_from_the_table_is_read() {
@@ -115,9 +95,6 @@ mod tests {
             horizon: 0x1020_3040,
             checkpoint: 0x6655,
         };
-        assert_eq!(Commit::parse(&page), Ok(commit));
-        let mut written = vec![0; 512];
-        commit.encode(&mut written);
-        assert_eq!(written, page);
+        assert_encoding(&page, &commit);
     }
 }

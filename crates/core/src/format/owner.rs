@@ -97,7 +97,7 @@ impl Display for Owner {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{by_hand, flip, page_bytes, uuid};
+    use super::super::testing::{by_hand, flip, page_bytes, structure_tests, uuid};
     use super::*;
     use proptest::prelude::*;
 
@@ -112,27 +112,7 @@ mod tests {
         }
     }
 
-    proptest! {
-        #[test]
-        fn written_data_is_read(owner in owner(), bytes in page_bytes()) {
-            let mut page = vec![0xa5; bytes];
-            owner.encode(&mut page);
-            prop_assert_eq!(Owner::parse(&page), Ok(owner));
-        }
-
-        #[test]
-        fn a_flipped_bit_is_an_error(owner in owner(), bytes in page_bytes(), bit in any::<u64>()) {
-            let mut page = vec![0; bytes];
-            owner.encode(&mut page);
-            flip(&mut page, bit);
-            prop_assert!(Owner::parse(&page).is_err());
-        }
-
-        #[test]
-        fn whatever_bytes_there_are_it_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-            prop_assert!(Owner::parse(&bytes).is_err());
-        }
-    }
+    structure_tests!(Owner, owner(), page_bytes());
 
     #[test]
     fn an_owner_that_was_made_from_the_table_is_read() {
@@ -163,10 +143,7 @@ mod tests {
             written: 6,
             name: "tor".into(),
         };
-        assert_eq!(Owner::parse(&page), Ok(owner.clone()));
-        let mut written = vec![0; 512];
-        owner.encode(&mut written);
-        assert_eq!(written, page);
+        assert_encoding(&page, &owner);
     }
 
     #[test]
