@@ -1,8 +1,6 @@
 //! Arrays of the first version of the format, which every later version assembles. The fixtures are never regenerated:
 //! they represent the arrays that users have.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, Features, Placement, Superblock};

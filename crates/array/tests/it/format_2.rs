@@ -2,8 +2,6 @@
 //! represent the arrays that users have. The program before the feature made them and was killed while it served: `create
 //! --count 3 --page 512B`, 40 chunks written, ten of them again, flushed; then `kill -9`.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, FEATURES, FailReason, FeatureClass, MemberState, Superblock, crc32c};

@@ -1,8 +1,6 @@
 //! Invariants of the log, as the content of the members shows them. Invariants that need a power loss at every time are
 //! scenarios of the checking simulation.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{

@@ -1,7 +1,5 @@
 //! Faults of members under a log, one by one: errors, corruption, and content of other arrays.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::format::checkpoint::body_bytes;
 use stripewise_array::format::{
     CheckpointHeader, Commit, Entry, EntryRole, Summary, SummaryHeader, Superblock, Uuid,

@@ -1,7 +1,5 @@
 //! Rebuilds of a log with other failures in between.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::format::Uuid;
 use stripewise_array::{AssemblyOptions, Rejoining};
 use stripewise_testkit::Disk;

@@ -1,7 +1,5 @@
 //! Arrays in place: members that return or are replaced while the array serves, and scrub.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::format::{ChecksumPage, MemberState, REDO_MAGIC, Superblock, Uuid, crc32c};
 use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
 use stripewise_core::ids::RowNo;

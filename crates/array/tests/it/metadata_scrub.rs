@@ -1,8 +1,6 @@
 //! Scrub of metadata: damage in superblocks, checkpoints, commit records, the redo journal, the table of checksums and the
 //! bitmap is found, repaired and counted while the array serves.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::AssemblyOptions;
 use stripewise_array::ScrubCounts;
 use stripewise_array::format::{CheckpointHeader, ChecksumPage, Commit, IntentPage, RedoRecord, Superblock};

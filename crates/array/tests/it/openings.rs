@@ -1,7 +1,5 @@
 //! Interrupted assemblies: power fails after any of their writes, and the next assembly may have other members.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::{Array, AssemblyOptions, At, Members, PageMemory, RequestKind, Scheme};
 use stripewise_testkit::{Disk, Recorder};
 

@@ -1,7 +1,5 @@
 //! Recovery of members that lost both superblocks: their content proves which members they are, or the user names them.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::format::{MemberState, Superblock};
 use stripewise_array::{AssembleError, AssemblyOptions, NamedMembers, Reconstructed, Reconstruction};
 use stripewise_testkit::Disk;

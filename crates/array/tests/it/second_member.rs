@@ -1,8 +1,6 @@
 //! A second, sound member fails and returns while another is being rebuilt: the rebuild halts, nothing that may return is
 //! called lost, and in the end all members are whole.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
 use stripewise_testkit::Disk;

@@ -1,8 +1,6 @@
 //! A member returns with content of an earlier time: the array trusts the stamp in the member's own superblocks, not its
 //! own record (row `rollback` of `docs/design/fault-contract.md`).
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use stripewise_array::format::{
     Area, Copy, ENDED_MAX, FailReason, Features, MemberRecord, MemberState, Superblock, Uuid,
 };

@@ -1,8 +1,6 @@
 //! Summaries on the members describe slots of the log that memory has no record of. Garbage collection uses them, and so
 //! do reads that decoded wrong content.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{EntryRole, Summary};

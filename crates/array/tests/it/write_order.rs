@@ -1,8 +1,6 @@
 //! The order in which the log writes the metadata that makes it durable, with the flushes in between (`docs/design/format.md`).
 //! The order determines after which write power may fail, and which members may then be missing.
 
-#![allow(dead_code, reason = "each test uses what it needs of the disk")]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{Commit, Copy, MemberState, Superblock, Uuid, superblock_pages};
