@@ -3,9 +3,9 @@
 //! A plan gets its job when it is taken. What the executor asks about a plan goes to its job. A placement lists its jobs once,
 //! with [`jobs!`]. A new purpose is an entry of that list, and an `impl Job` in the file of what it does.
 
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
+use stripewise_exec::driver::Driver;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 
 /// What a job works with: its plan, and the placement and executor of the plan.

@@ -1,7 +1,7 @@
 //! The array controller of Stripewise: it turns host requests into operations on an array of flash members.
 //!
 //! The controller uses no clock, no threads and no devices. Its [`Driver`] supplies them; [`Array`] states the contract
-//! between the two. What it shares with the executor of plans, and the executor's interface, are re-exported here.
+//! between the two. What drivers and users of a controller need of the crates below is re-exported here.
 
 #![forbid(unsafe_code)]
 
@@ -20,16 +20,30 @@ pub use recovery::{
     AssembleError, AssemblyOptions, Checked, DamagedCopy, Identity, NamedMembers, PAGES_PROVE, Reconstructed,
     Reconstruction, RecoveryReport, Trouble, Upgrade, create, leaves_room_for_owner,
 };
-pub use stripewise_core::{
-    Acknowledge, Acknowledgement, Admission, At, Bug, CellTimes, Class, CodeSection, Driver, EachMember,
-    Found, GeometrySection, HostRequest, Loads, Media, MemberLoad, Members, Memory, Merge, Metadata,
-    MixSection, NoMemory, Operation, OperationId, OperationKind, Outcome, PRESETS, PageId, PageMemory,
-    PagePool, Parity, Payload, PlanId, PlanView, Purpose, RequestKind, RowLock, RowNo, RowWaits, Rows,
-    SECTOR_BYTES, STEPS_MAX, Scheme, SchemeError, Step, SubmitError, Timing, WindowSize,
-};
-pub use stripewise_core::{
-    cache, coordination, custom, dispatch, explain, format, geometry, hotness, placement, read, update,
-};
+pub use stripewise_core::bugs::Bug;
+pub use stripewise_core::geometry;
+pub use stripewise_core::ids::PlanId;
+pub use stripewise_core::loads::Loads;
+pub use stripewise_core::media::{At, Found, Media};
+pub use stripewise_core::member_load::MemberLoad;
+pub use stripewise_core::members::Members;
+pub use stripewise_core::memory::{Memory, NoMemory, PageId, PageMemory, PagePool, Payload, Persistence};
+pub use stripewise_core::operation::{Class, Operation, OperationId, OperationKind, Outcome, Timing};
+pub use stripewise_core::request::{HostRequest, RequestKind, SECTOR_BYTES, SubmitError};
+pub use stripewise_core::timer::Timer;
+pub use stripewise_core::times::CellTimes;
 pub use stripewise_exec::Controller;
+pub use stripewise_exec::driver::{Acknowledgement, Admission, Driver};
+pub use stripewise_exec::explain;
 pub use stripewise_exec::metadata_scrub::{MetadataScrubbed, ScrubCounts};
+pub use stripewise_exec::plan::{PlanView, Purpose, STEPS_MAX, Step};
 pub use stripewise_exec::rejoin::{RejoinError, Rejoining};
+pub use stripewise_exec::row_locks::{RowLock, RowWaits};
+pub use stripewise_format as format;
+pub use stripewise_policy::mix::MixSection;
+pub use stripewise_policy::{cache, coordination, custom, dispatch, hotness, read, update};
+pub use stripewise_scheme::placement;
+pub use stripewise_scheme::{
+    Acknowledge, CodeSection, EachMember, GeometrySection, Merge, Metadata, PRESETS, Parity, Rows, Scheme,
+    SchemeError, WindowSize,
+};

@@ -1,8 +1,7 @@
 //! Audit of the log of elastic striping: compares the slots on the members with the model and with parity.
 
 use stripewise_array::placement::AcknowledgeWrites;
-use stripewise_array::placement::Persistence;
-use stripewise_array::{Array, Controller, PageMemory, StripeView};
+use stripewise_array::{Array, Controller, PageMemory, Persistence, StripeView};
 use stripewise_flash::Flash;
 
 use crate::media::PageMedia;

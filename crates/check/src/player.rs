@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use stripewise_array::RowNo;
 
 use stripewise_array::geometry::Geometry;
-use stripewise_array::update::{Choice, MemberLoad, Routine};
+use stripewise_array::update::{Choice, Routine};
 use stripewise_array::{
-    Acknowledgement, HostRequest, Operation, OperationKind, PageMemory, PlanView, Purpose, RequestKind,
-    RowLock, SubmitError, explain,
+    Acknowledgement, HostRequest, MemberLoad, Operation, OperationKind, PageMemory, PlanView, Purpose,
+    RequestKind, RowLock, SubmitError, explain,
 };
 use stripewise_base::Nanos;
 use stripewise_sim::{Host, Next};

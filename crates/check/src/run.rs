@@ -12,8 +12,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use stripewise_array::RowNo;
 
-use stripewise_array::placement::{Commit, Persistence};
-use stripewise_array::{Class, Controller, PageMemory, Scheme};
+use stripewise_array::placement::Commit;
+use stripewise_array::{Class, Controller, PageMemory, Persistence, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 use stripewise_flash::Flash;

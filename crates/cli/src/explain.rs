@@ -4,13 +4,13 @@ use std::str::FromStr;
 
 use clap::{Arg, ArgAction, ArgMatches, Args as ClapArgs, Command, FromArgMatches};
 use serde_json::{Value, json};
+use stripewise_array::coordination::GcControl;
 use stripewise_array::explain::explain;
 use stripewise_array::format::FailReason;
 use stripewise_array::geometry::Membership;
-use stripewise_array::update::MemberLoad;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, NoMemory, Operation, OperationId,
-    Outcome as Ended, PlanId, PlanView, RequestKind, Timing,
+    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, MemberLoad, NoMemory, Operation,
+    OperationId, Outcome as Ended, PlanId, PlanView, RequestKind, Timer, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
@@ -209,6 +209,15 @@ impl MemberLoad for Listener {
     }
 }
 
+impl Timer for Listener {
+    fn set_timer(&mut self, at: Nanos) {
+        self.timers.push(at);
+        self.timers.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
+    }
+}
+
+impl GcControl for Listener {}
+
 impl Driver<NoMemory> for Listener {
     const OBSERVES: bool = true;
 
@@ -222,11 +231,6 @@ impl Driver<NoMemory> for Listener {
 
     fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
         true
-    }
-
-    fn set_timer(&mut self, at: Nanos) {
-        self.timers.push(at);
-        self.timers.sort_unstable_by_key(|at| std::cmp::Reverse(*at));
     }
 
     fn acknowledge(&mut self, _acknowledgement: &Acknowledgement, (): ()) {

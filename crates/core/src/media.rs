@@ -1,6 +1,6 @@
 //! Access to members during creation and recovery of an array: pages are read, written and flushed in rounds.
 //!
-//! While an array serves requests, the controller issues single operations to its [`crate::Driver`]. Creation and recovery
+//! While an array serves requests, the controller issues single operations to its `Driver`. Creation and recovery
 //! need no scheduling: they know a whole round of operations at a time. An implementation may do the operations of one
 //! round in any order and in parallel.
 

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use bytes::{Buf, BytesMut};
+use serde::{Deserialize, Serialize};
 use stripewise_code::Code;
 
 use crate::geometry::COLUMNS_MAX;
@@ -46,6 +47,17 @@ pub trait Memory {
     /// Computes the columns of `wanted` from the columns of `row` that are not in `lost`. Lost columns that are not wanted
     /// need no page.
     fn decode(&mut self, code: &Code, row: &[PageId], lost: u64, wanted: u64);
+}
+
+/// Whether a buffer survives a loss of power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Persistence {
+    /// The papers' NVRAM.
+    #[default]
+    Persistent,
+    /// Plain memory; a flush drains it.
+    Volatile,
 }
 
 /// Memory without bytes, for timed simulation. It costs nothing.

@@ -95,10 +95,10 @@ pub struct Operation {
     pub class: Class,
     /// The column of the row that the page belongs to (0 for flushes); for a delta, the parity column that it changes.
     pub column: u8,
-    /// For a write: the member keeps the version that it replaces until [`crate::Driver::release`], unless it already
+    /// For a write: the member keeps the version that it replaces until `Driver::release`, unless it already
     /// keeps an older one. For a read: the kept version is read, if there is one.
     pub old_version: bool,
-    /// For a write: the stream whose erase blocks take the page, below [`crate::Members::streams`] (in NVMe, a placement
+    /// For a write: the stream whose erase blocks take the page, below [`crate::members::Members::streams`] (in NVMe, a placement
     /// handle). 0 is the default stream, shared by all writes that name no stream.
     pub stream: u8,
     /// The number of the host request that the operation serves, counted from the start, modulo 2^32; 0 for the

@@ -3,9 +3,6 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
-use crate::geometry::RowCursor;
-use crate::ids::RequestId;
-
 /// Bytes of a sector, the granularity of host requests.
 pub const SECTOR_BYTES: u32 = 512;
 
@@ -60,43 +57,4 @@ pub enum SubmitError {
     /// A log has used up what tells versions of its chunks apart since the assembly.
     #[error("write sequence numbers are exhausted: the log takes no writes and no trims; restart the server")]
     EpochOver,
-}
-
-/// A slot of the table of host requests.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RequestSlot {
-    /// The request as the host gave it.
-    pub host: HostRequest,
-    /// The number of the request since the start, modulo 2^32; 0 for the controller's own requests.
-    pub number: u32,
-    /// First and last page.
-    pub pages: (u64, u64),
-    /// Whether the first or the last page is covered only in part.
-    pub in_part: bool,
-    /// Whether the request continues where one of the last writes ended.
-    pub is_sequential: bool,
-    /// The part that is not yet split into plans.
-    pub cursor: RowCursor,
-    /// Over zones: the part that is translated to pages of the array and not yet split.
-    pub extent: RowCursor,
-    /// Over zones: the epoch in which the request began, and the number of moves before it.
-    pub epoch: u64,
-    /// Over zones: the number of moves before the request began.
-    pub moves: u64,
-    /// Plans not yet complete, plus one while the request is being split.
-    pub remaining: u32,
-    /// The request failed.
-    pub failed: bool,
-    /// The request failed because the array is out of space.
-    pub no_space: bool,
-    /// A flush that waits, or waited, for the content of volatile controller memory.
-    pub drained: bool,
-    /// A flush that waits, or waited, for the content of a volatile write cache.
-    pub emptied: bool,
-    /// A flush that waits, or waited, for deferred parity.
-    pub deferred_flushed: bool,
-    /// A flush whose member flushes were issued.
-    pub flushed: bool,
-    /// Next free slot.
-    pub next: RequestId,
 }

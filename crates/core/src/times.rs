@@ -15,8 +15,9 @@ pub struct CellTimes {
     all_writes: u64,
 }
 
+/// Takes `time` into the weighted sum.
 #[inline]
-pub(crate) fn smooth(sum: &mut u64, time: Nanos) {
+pub fn smooth(sum: &mut u64, time: Nanos) {
     *sum = if *sum == 0 { time * WEIGHT } else { *sum - *sum / WEIGHT + time };
 }
 

@@ -5,12 +5,12 @@ use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
+use stripewise_array::coordination::GcControl;
 use stripewise_array::format::Superblock;
 use stripewise_array::health::{Ledger, Troubles};
-use stripewise_array::update::MemberLoad;
 use stripewise_array::{
-    Acknowledgement, Admission, Class, Driver, Operation, OperationId, OperationKind, Outcome, PageId,
-    PlanId, PlanView,
+    Acknowledgement, Admission, Class, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome,
+    PageId, PlanId, PlanView, Timer,
 };
 use stripewise_base::Nanos;
 
@@ -441,6 +441,14 @@ impl<B: Backend> MemberIo<B> {
 
 impl<B> MemberLoad for MemberIo<B> {}
 
+impl<B: Backend> Timer for MemberIo<B> {
+    fn set_timer(&mut self, at: Nanos) {
+        self.timers.push(Reverse(at));
+    }
+}
+
+impl<B: Backend> GcControl for MemberIo<B> {}
+
 impl<B: Backend> Driver<Pages> for MemberIo<B> {
     const OBSERVES: bool = true;
 
@@ -476,10 +484,6 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
     fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
         // The controller has the bytes and computes them itself, so there is nothing to wait for.
         true
-    }
-
-    fn set_timer(&mut self, at: Nanos) {
-        self.timers.push(Reverse(at));
     }
 
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {

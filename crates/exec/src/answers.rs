@@ -1,6 +1,6 @@
 //! What a placement answers to the executor.
 
-use stripewise_core::row_locks::RowLock;
+use crate::row_locks::RowLock;
 
 /// The result of the attempt to build the steps of a read.
 pub enum Built {

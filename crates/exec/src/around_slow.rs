@@ -7,9 +7,9 @@
 use stripewise_core::bits::columns;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{Plan, Purpose, Race, Step};
-use stripewise_core::read::ReadPath;
+use stripewise_policy::read::ReadPath;
 
+use crate::plan::{Plan, Purpose, Race, Step};
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
@@ -74,7 +74,7 @@ impl<M: Memory> Executor<M> {
         let Plan { steps, lost, .. } = &self.plans[plan];
         let first = self.first_operation(plan).index();
         let slots = &self.slots[first..first + steps.operations as usize];
-        let back = slots.iter().filter(|slot| slot.started_at == stripewise_core::plan::OVER);
+        let back = slots.iter().filter(|slot| slot.started_at == crate::plan::OVER);
         let returned = back.fold(0, |mask, slot| mask | 1 << slot.operation.column);
         self.plans[plan].path.returned = returned & !*lost;
     }

@@ -3,7 +3,8 @@
 use std::ops::Index;
 
 use stripewise_core::ids::{NONE, RequestId};
-use stripewise_core::plan::Attachment;
+
+use crate::plan::Attachment;
 
 /// The arena of attachments. Each plan has the one of its own number; the others are for further requests.
 #[derive(Debug)]

@@ -3,14 +3,13 @@
 //! A placement reads a plan through [`Executor::plan`], and changes it only with these functions, with those of
 //! [`operations`](crate::operations), which add operations, and with those of row locks.
 
-use stripewise_core::Purpose;
 use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{DeltaReads, Step};
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::update::{Decision, Reason, Routine};
+use stripewise_policy::update::{Decision, Reason, Routine};
 
 use crate::Executor;
+use crate::plan::{DeltaReads, Purpose, Step};
+use crate::row_locks::RowLock;
 
 /// The columns of a plan.
 impl<M: Memory> Executor<M> {

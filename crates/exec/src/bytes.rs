@@ -7,7 +7,7 @@ use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationId, OperationKind};
 use stripewise_core::request::SECTOR_BYTES;
-use stripewise_core::update::Routine;
+use stripewise_policy::update::Routine;
 
 use crate::Executor;
 

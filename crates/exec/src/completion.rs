@@ -1,13 +1,13 @@
 //! Acknowledging host requests.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::{Acknowledgement, Driver};
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{Attachment, Plan, Purpose, Times};
 use stripewise_core::request::RequestKind;
 
+use crate::driver::{Acknowledgement, Driver};
 use crate::internal::Internal;
+use crate::plan::{Attachment, Plan, Purpose, Times};
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {

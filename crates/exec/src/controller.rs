@@ -1,16 +1,16 @@
 //! A controller as a driver sees it: the events that it accepts, whatever its placement.
 
 use stripewise_base::Nanos;
-use stripewise_core::coordination::Ahead;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::FailReason;
 use stripewise_core::ids::PlanId;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
 use stripewise_core::request::{HostRequest, SubmitError};
-use stripewise_core::scheme::Scheme;
+use stripewise_format::FailReason;
+use stripewise_policy::coordination::Ahead;
+use stripewise_scheme::Scheme;
 
+use crate::driver::Driver;
 use crate::{Executor, Placement};
 
 /// A controller over memory `M`.
@@ -65,7 +65,7 @@ pub trait Controller<M: Memory> {
     /// of a run.
     fn drain<D: Driver<M>>(&mut self, now: Nanos, driver: &mut D);
 
-    /// Whether members collect garbage only when permitted, see [`Driver::permit_gc`], and how far ahead of need a plane asks
+    /// Whether members collect garbage only when permitted, see `GcControl::permit_gc`, and how far ahead of need a plane asks
     /// for permission.
     fn gc_control(&self) -> Option<Ahead>;
 

@@ -1,7 +1,7 @@
 //! Members that collect garbage only with permission: their events.
 
-use stripewise_core::coordination::Activity;
 use stripewise_core::memory::Memory;
+use stripewise_policy::coordination::Activity;
 
 use crate::Executor;
 

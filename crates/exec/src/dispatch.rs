@@ -1,9 +1,9 @@
 //! Offers queued operations to the members.
 
-use stripewise_core::driver::{Admission, Driver};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 
+use crate::driver::{Admission, Driver};
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {

@@ -2,17 +2,17 @@
 //! all work happen that has become possible.
 
 use stripewise_base::Nanos;
-use stripewise_core::dispatch::LEVELS;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::FailReason;
 use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
-use stripewise_core::plan::{OVER, Plan, Race, Step};
-use stripewise_core::request::{HostRequest, RequestKind, RequestSlot, SECTOR_BYTES, SubmitError};
+use stripewise_core::request::{HostRequest, RequestKind, SECTOR_BYTES, SubmitError};
+use stripewise_format::FailReason;
+use stripewise_policy::dispatch::LEVELS;
 
-use crate::{Executor, Placement};
+use crate::driver::Driver;
+use crate::plan::{OVER, Plan, Race, Step};
+use crate::{Executor, Placement, RequestSlot};
 
 impl<M: Memory> Executor<M> {
     /// Whether the array accepts `host`.

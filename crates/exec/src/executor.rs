@@ -4,28 +4,29 @@ use std::collections::VecDeque;
 
 use stripewise_base::Nanos;
 use stripewise_code::Code;
-use stripewise_core::coordination::Coordination;
-use stripewise_core::custom::{ChooseRead, RankOperation};
-use stripewise_core::dispatch::{Earliest, MemberSet, Piq, Queues, SyncFifo};
-use stripewise_core::driver::Acknowledgement;
-use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::loads::Loads;
+use stripewise_core::members::Members;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::OperationId;
-use stripewise_core::placement::PartialWrites;
-use stripewise_core::plan::Slot;
-use stripewise_core::read::Reads;
-use stripewise_core::row_locks::RowLocks;
-use stripewise_core::scheme::{Members, Scheme};
 use stripewise_core::times::CellTimes;
+use stripewise_format::FailReason;
+use stripewise_policy::coordination::Coordination;
+use stripewise_policy::custom::{ChooseRead, RankOperation};
+use stripewise_policy::dispatch::{Earliest, MemberSet, Piq, Queues, SyncFifo};
+use stripewise_policy::read::Reads;
+use stripewise_scheme::Scheme;
+use stripewise_scheme::placement::PartialWrites;
 
 use crate::attachments::Attachments;
+use crate::driver::Acknowledgement;
 use crate::internal::Internal;
 use crate::metadata_walk::MetadataScrub;
+use crate::plan::Slot;
 use crate::plans::Plans;
 use crate::requests::Requests;
+use crate::row_locks::RowLocks;
 use crate::slow::Slow;
 
 /// Executes plans.

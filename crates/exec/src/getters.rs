@@ -2,19 +2,19 @@
 
 use stripewise_base::Nanos;
 use stripewise_code::Code;
-use stripewise_core::custom::{ChooseRead, RankOperation};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::loads::Loads;
+use stripewise_core::members::Members;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Plan;
-use stripewise_core::read::ReadCounts;
-use stripewise_core::request::RequestSlot;
-use stripewise_core::scheme::{Members, Scheme};
 use stripewise_core::times::CellTimes;
+use stripewise_policy::custom::{ChooseRead, RankOperation};
+use stripewise_policy::read::ReadCounts;
+use stripewise_scheme::Scheme;
 
 use crate::internal::Internal;
-use crate::{Attachments, Executor, Plans};
+use crate::plan::Plan;
+use crate::{Attachments, Executor, Plans, RequestSlot};
 
 impl<M: Memory> Executor<M> {
     /// The policies of the run.

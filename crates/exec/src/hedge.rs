@@ -3,14 +3,14 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, OperationKind, Outcome, Timing};
-use stripewise_core::plan::{LastOperation, NOT_STARTED, OVER, Plan, Purpose, Race};
-use stripewise_core::read::hedged::Reader;
-use stripewise_core::read::{HedgeMode, ReadPolicy};
+use stripewise_policy::read::hedged::Reader;
+use stripewise_policy::read::{HedgeMode, ReadPolicy};
 
+use crate::driver::Driver;
+use crate::plan::{LastOperation, NOT_STARTED, OVER, Plan, Purpose, Race};
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {

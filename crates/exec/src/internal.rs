@@ -3,9 +3,9 @@
 use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::RequestId;
 use stripewise_core::memory::Memory;
-use stripewise_core::request::{HostRequest, RequestSlot};
+use stripewise_core::request::HostRequest;
 
-use crate::Executor;
+use crate::{Executor, RequestSlot};
 
 /// State of the controller's own request, of which there is at most one at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! The executor: takes requests, runs plans, and owns what they need: buffers, row locks, and the queues of members. Where
-//! content lies is the business of a [`Placement`].
+//! content lies is the business of a [`Placement`]. Whatever executes operations is a [`driver::Driver`].
 
 mod answers;
 mod around_slow;
@@ -10,8 +10,10 @@ pub(crate) mod completion;
 mod controller;
 pub(crate) mod coordinating;
 mod dispatch;
+pub mod driver;
 mod events;
 mod executor;
+pub mod explain;
 pub mod getters;
 pub(crate) mod hedge;
 pub mod internal;
@@ -23,6 +25,7 @@ mod metadata_walk;
 mod new;
 pub mod operations;
 pub mod placement;
+pub mod plan;
 mod plan_handler;
 mod plans;
 pub(crate) mod planted;
@@ -31,6 +34,7 @@ pub mod reads;
 pub mod redirect;
 pub mod rejoin;
 mod requests;
+pub mod row_locks;
 mod rows;
 pub mod run;
 pub(crate) mod scheduler;
@@ -47,4 +51,4 @@ pub use new::Sizes;
 pub use placement::{Placement, When};
 pub use plan_handler::PlanHandler;
 pub use plans::{Jobs, Plans};
-pub use requests::Requests;
+pub use requests::{RequestSlot, Requests};

@@ -1,12 +1,12 @@
 //! The row locks of plans: who takes a row, and who waits for it.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Plan;
-use stripewise_core::row_locks::{RowLock, RowWaits};
 
+use crate::driver::Driver;
+use crate::plan::Plan;
+use crate::row_locks::{RowLock, RowWaits};
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {

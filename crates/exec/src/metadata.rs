@@ -1,7 +1,7 @@
 //! What the executor, and the array above it, ask a placement about its metadata on the members.
 
-use stripewise_core::format::Superblock;
 use stripewise_core::memory::Memory;
+use stripewise_format::Superblock;
 
 use crate::Executor;
 use crate::metadata_pieces::{Piece, PieceLocation};

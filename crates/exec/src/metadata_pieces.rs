@@ -1,6 +1,6 @@
 //! The copies of metadata that members should have: how each is named, located and verified.
 
-use stripewise_core::format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
+use stripewise_format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 
 /// Number of kinds of metadata.
 pub(crate) const KINDS: usize = 7;

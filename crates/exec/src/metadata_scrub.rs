@@ -3,15 +3,15 @@
 //! the ordinary update of its structure, and then read back: it counts as repaired when the second read finds it whole.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::MemberState;
 use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::Purpose;
+use stripewise_format::MemberState;
 
+use crate::driver::Driver;
 use crate::metadata_pieces::{KINDS, Kind, Piece, PieceLocation, is_superblock};
 use crate::metadata_walk::{Doing, ROUND, Reading};
+use crate::plan::Purpose;
 use crate::{Built, Executor, Placement, TooManyLost};
 
 pub use crate::metadata_walk::{MetadataScrub, MetadataScrubbed, ScrubCounts, Wanted};

@@ -3,26 +3,27 @@
 use std::collections::VecDeque;
 
 use stripewise_code::Code;
-use stripewise_core::coordination::Coordination;
-use stripewise_core::dispatch::{Discipline, Earliest, MemberSet, Piq, Queues, SyncFifo};
-use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::loads::Loads;
+use stripewise_core::members::Members;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{OVER, Slot};
-use stripewise_core::read::Reads;
 use stripewise_core::request::SECTOR_BYTES;
-use stripewise_core::row_locks::RowLocks;
-use stripewise_core::scheme::{Members, Scheme};
 use stripewise_core::times::CellTimes;
+use stripewise_format::FailReason;
+use stripewise_policy::coordination::Coordination;
+use stripewise_policy::dispatch::{Discipline, Earliest, MemberSet, Piq, Queues, SyncFifo};
+use stripewise_policy::read::Reads;
+use stripewise_scheme::Scheme;
 
 use crate::Executor;
 use crate::attachments::Attachments;
 use crate::internal::Internal;
 use crate::metadata_scrub::MetadataScrub;
+use crate::plan::{OVER, Slot};
 use crate::plans::Plans;
 use crate::requests::Requests;
+use crate::row_locks::RowLocks;
 use crate::slow::Slow;
 
 /// What a placement needs of the executor's arenas.

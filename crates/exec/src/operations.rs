@@ -2,15 +2,15 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::FailReason;
 use stripewise_core::geometry::Place;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationId, OperationKind};
-use stripewise_core::plan::{Purpose, Step};
-use stripewise_core::row_locks::RowLock;
+use stripewise_format::FailReason;
 
 use crate::Executor;
+use crate::plan::{Purpose, Step};
+use crate::row_locks::RowLock;
 
 impl<M: Memory> Executor<M> {
     /// Appends a step with one operation for each column of `mask`.

@@ -5,10 +5,10 @@
 //! about its metadata ([`Metadata`]). Placement and executor are borrowed apart, so each may change the other.
 
 use stripewise_base::Nanos;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::RequestId;
 use stripewise_core::memory::Memory;
 
+use crate::driver::Driver;
 use crate::metadata::Metadata;
 use crate::plan_handler::PlanHandler;
 use crate::{Executor, Split};

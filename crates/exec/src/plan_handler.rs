@@ -1,11 +1,11 @@
 //! What the executor asks a placement about one plan.
 
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
-use stripewise_core::plan::PlanView;
 
+use crate::driver::Driver;
+use crate::plan::PlanView;
 use crate::{AfterErrors, Built, Executor, TooManyLost};
 
 /// How a placement carries out its plans: their steps, their bytes, and what follows each of them.
@@ -62,7 +62,7 @@ pub trait PlanHandler<M: Memory>: Sized {
 
     /// Write `id` of a plan with [`RowLock::SharedWrite`] is over.
     ///
-    /// [`RowLock::SharedWrite`]: stripewise_core::row_locks::RowLock::SharedWrite
+    /// [`RowLock::SharedWrite`]: crate::row_locks::RowLock::SharedWrite
     fn page_written(&mut self, _id: OperationId, _is_good: bool, _exec: &mut Executor<M>) {}
 
     /// Whether the placement takes the error of operation `id` upon itself: the column of a bad read is not lost to the plan,

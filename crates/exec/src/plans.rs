@@ -3,7 +3,8 @@
 use std::ops::{Index, IndexMut};
 
 use stripewise_core::ids::PlanId;
-use stripewise_core::plan::Plan;
+
+use crate::plan::Plan;
 
 /// The plans of hosts, and after them those that the placement owns.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Work that has become possible: checked after every event.
 
-use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 
+use crate::driver::Driver;
 use crate::{Executor, Placement, When};
 
 impl<M: Memory> Executor<M> {

@@ -3,20 +3,20 @@
 use stripewise_base::Nanos;
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::custom::{ChooseRead, ReadChoice};
-use stripewise_core::dispatch::QueueOrder;
-use stripewise_core::driver::Driver;
 use stripewise_core::geometry::COLUMNS_MAX;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Purpose;
-use stripewise_core::read::brr::{self, Estimate};
-use stripewise_core::read::{
+use stripewise_core::request::HostRequest;
+use stripewise_policy::custom::{ChooseRead, ReadChoice};
+use stripewise_policy::dispatch::QueueOrder;
+use stripewise_policy::read::brr::{self, Estimate};
+use stripewise_policy::read::{
     NextArrival, ReadPath, ReadPolicy, StateSource, Ways, gc_avoiding, least_finish,
 };
-use stripewise_core::request::HostRequest;
-use stripewise_core::row_locks::RowLock;
 
+use crate::driver::Driver;
+use crate::plan::Purpose;
+use crate::row_locks::RowLock;
 use crate::{Executor, Placement};
 
 /// Upper bound of any predicted read time: sums of predictions stay far from overflow.

@@ -1,6 +1,6 @@
 //! Members that join an array which runs degraded without them: which may join, and which are refused.
 
-use stripewise_core::format::{Stamp, Superblock, Uuid};
+use stripewise_format::{Stamp, Superblock, Uuid};
 
 /// The device that joins the array as a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -5,9 +5,9 @@ use stripewise_core::geometry::COLUMNS_MAX;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::Step;
 
 use crate::bytes::Version;
+use crate::plan::Step;
 use crate::{Executor, TooManyLost};
 
 impl<M: Memory> Executor<M> {

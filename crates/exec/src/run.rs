@@ -1,14 +1,14 @@
 //! Running plans: starting steps, handling completions.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::FailReason;
 use stripewise_core::ids::{NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, OperationKind, Outcome, Timing};
-use stripewise_core::plan::{LastOperation, NEVER, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step};
-use stripewise_core::row_locks::RowLock;
+use stripewise_format::FailReason;
 
+use crate::driver::Driver;
+use crate::plan::{LastOperation, NEVER, NOT_STARTED, OVER, Plan, PlanView, Purpose, Race, Step};
+use crate::row_locks::RowLock;
 use crate::{AfterErrors, Built, Executor, Placement, TooManyLost};
 
 impl<M: Memory> Executor<M> {

@@ -2,13 +2,13 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::dispatch::{BatchKind, Discipline, MemberSet, Piq};
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{RequestId, RowNo};
 use stripewise_core::memory::Memory;
-use stripewise_core::request::{RequestKind, RequestSlot};
+use stripewise_core::request::RequestKind;
+use stripewise_policy::dispatch::{BatchKind, Discipline, MemberSet, Piq};
 
-use crate::{Executor, Placement, Split};
+use crate::driver::Driver;
+use crate::{Executor, Placement, RequestSlot, Split};
 
 impl<M: Memory> Executor<M> {
     /// Accepts the submitted request `id`: it is issued at once, or waits for its turn.

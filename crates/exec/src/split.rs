@@ -1,14 +1,14 @@
 //! Taking plans for requests, and completing requests that are split.
 
-use stripewise_core::driver::{Acknowledgement, Driver};
 use stripewise_core::geometry::RowPiece;
 use stripewise_core::ids::{NONE, PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{NEVER, Path, Purpose};
-use stripewise_core::request::{RequestKind, RequestSlot};
+use stripewise_core::request::RequestKind;
 
-use crate::{Executor, Placement};
+use crate::driver::{Acknowledgement, Driver};
+use crate::plan::{NEVER, Path, Purpose};
+use crate::{Executor, Placement, RequestSlot};
 
 impl<M: Memory> Executor<M> {
     /// Takes a plan from the arena; there must be one.

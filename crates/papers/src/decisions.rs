@@ -5,8 +5,8 @@ use std::time::Instant;
 use stripewise_array::RowNo;
 
 use stripewise_array::geometry::{Geometry, GeometryError, Level, Membership, Rotation, Shape};
-use stripewise_array::update::{Choice, MemberLoad, Tgc, Tie, Update, Weights};
-use stripewise_array::{CellTimes, Loads};
+use stripewise_array::update::{Choice, Tgc, Tie, Update, Weights};
+use stripewise_array::{CellTimes, Loads, MemberLoad};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
+use stripewise_array::update::{Choice, ParityUpdate, Routine};
 use stripewise_array::{
-    Acknowledgement, HostRequest, NoMemory, Operation, OperationKind, RequestKind, SubmitError,
+    Acknowledgement, HostRequest, MemberLoad, NoMemory, Operation, OperationKind, RequestKind, SubmitError,
 };
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_duration;

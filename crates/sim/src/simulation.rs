@@ -6,12 +6,13 @@
 mod restart;
 mod state;
 
-use stripewise_array::coordination::{Ahead, GcPermit, GcTurn};
+use stripewise_array::coordination::{Ahead, GcControl, GcPermit, GcTurn};
 use stripewise_array::format::FailReason;
-use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
+use stripewise_array::update::{Choice, ParityUpdate, Routine};
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, Members, Memory, Operation,
-    OperationId, OperationKind, Outcome, PlanId, PlanView, Scheme, SchemeError, SubmitError, Timing,
+    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, MemberLoad, Members, Memory,
+    Operation, OperationId, OperationKind, Outcome, PlanId, PlanView, Scheme, SchemeError, SubmitError,
+    Timer, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
@@ -166,6 +167,33 @@ impl<M: Memory, C: Content<M>, H: Host<M>> World<M, C, H> {
     }
 }
 
+impl<M: Memory, C: Content<M>, H: Host<M>> Timer for World<M, C, H> {
+    fn set_timer(&mut self, at: Nanos) {
+        self.agenda.schedule(at, TIMER);
+    }
+}
+
+impl<M: Memory, C: Content<M>, H: Host<M>> GcControl for World<M, C, H> {
+    fn permit_gc(&mut self, member: u16, permit: GcPermit) {
+        let ahead = permit.ahead.blocks(self.flash.shape().blocks_per_plane);
+        let permit = Permit { blocks: permit.blocks, ahead, ahead_planes: permit.ahead_planes };
+        self.flash.permit_gc(self.now, member.into(), permit, &mut self.agenda);
+    }
+
+    fn forbid_gc(&mut self, member: u16) {
+        self.flash.forbid_gc(member.into());
+    }
+
+    fn gc_turn(&self, member: u16) -> GcTurn {
+        let turn = self.flash.gc_turn(member.into());
+        GcTurn { collects: turn.collects, need: turn.need }
+    }
+
+    fn is_near_gc(&self, member: u16, ahead: Ahead) -> bool {
+        self.flash.is_near_gc(member.into(), ahead.blocks(self.flash.shape().blocks_per_plane))
+    }
+}
+
 impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     const OBSERVES: bool = H::OBSERVES;
 
@@ -205,10 +233,6 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         false
     }
 
-    fn set_timer(&mut self, at: Nanos) {
-        self.agenda.schedule(at, TIMER);
-    }
-
     #[inline]
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: M::Host) {
         self.acknowledged += 1;
@@ -218,25 +242,6 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     #[inline]
     fn gc_clock(&self, member: u16) -> Nanos {
         self.flash.gc_clock(self.now, u32::from(member))
-    }
-
-    fn permit_gc(&mut self, member: u16, permit: GcPermit) {
-        let ahead = permit.ahead.blocks(self.flash.shape().blocks_per_plane);
-        let permit = Permit { blocks: permit.blocks, ahead, ahead_planes: permit.ahead_planes };
-        self.flash.permit_gc(self.now, member.into(), permit, &mut self.agenda);
-    }
-
-    fn forbid_gc(&mut self, member: u16) {
-        self.flash.forbid_gc(member.into());
-    }
-
-    fn gc_turn(&self, member: u16) -> GcTurn {
-        let turn = self.flash.gc_turn(member.into());
-        GcTurn { collects: turn.collects, need: turn.need }
-    }
-
-    fn is_near_gc(&self, member: u16, ahead: Ahead) -> bool {
-        self.flash.is_near_gc(member.into(), ahead.blocks(self.flash.shape().blocks_per_plane))
     }
 
     fn release(&mut self, member: u16, page: u32) {

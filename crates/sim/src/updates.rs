@@ -1,6 +1,7 @@
 //! Parity updates: counts by routine, and the interface for choosing a routine if the scheme leaves it to the user.
 
-use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
+use stripewise_array::MemberLoad;
+use stripewise_array::update::{Choice, ParityUpdate, Routine};
 
 /// Chooses routines under the update policy `custom`.
 pub trait Chooser {

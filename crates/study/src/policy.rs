@@ -4,14 +4,14 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use stripewise_array::Scheme;
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::custom::{self, ChooseGroup, ChooseRead, ChooseSegment, ChooseTier, RankOperation};
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::hotness::{HotnessPolicy, HotnessSection};
 use stripewise_array::placement::SegmentVictim;
 use stripewise_array::read::{ReadPolicy, ReadSection};
-use stripewise_array::update::{Choice, MemberLoad, Routine, Update};
+use stripewise_array::update::{Choice, Routine, Update};
+use stripewise_array::{MemberLoad, Scheme};
 use stripewise_flash::ChooseBlock;
 use stripewise_flash::spec::Victim;
 use stripewise_sim::{Chooser, RunConfig};

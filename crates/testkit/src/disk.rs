@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use stripewise_core::format::{Superblock, superblock_pages};
 use stripewise_core::media::{At, Found, Media};
 use stripewise_core::operation::Outcome;
+use stripewise_format::{Superblock, superblock_pages};
 
 /// A member.
 #[derive(Clone, Debug, Default, PartialEq)]

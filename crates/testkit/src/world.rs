@@ -3,11 +3,13 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use stripewise_base::Nanos;
-use stripewise_core::driver::{Acknowledgement, Admission, Driver};
 use stripewise_core::ids::PlanId;
 use stripewise_core::member_load::MemberLoad;
 use stripewise_core::memory::PageMemory;
 use stripewise_core::operation::{Operation, OperationId, OperationKind, Outcome};
+use stripewise_core::timer::Timer;
+use stripewise_exec::driver::{Acknowledgement, Admission, Driver};
+use stripewise_policy::coordination::GcControl;
 
 use crate::Disk;
 
@@ -95,6 +97,14 @@ impl World {
 
 impl MemberLoad for World {}
 
+impl Timer for World {
+    fn set_timer(&mut self, at: Nanos) {
+        self.timers.push(at);
+    }
+}
+
+impl GcControl for World {}
+
 impl Driver<PageMemory> for World {
     fn admits(&mut self, operation: &Operation) -> Admission {
         if self.closed.contains(&operation.member) { Admission::Closed } else { Admission::Admitted }
@@ -115,10 +125,6 @@ impl Driver<PageMemory> for World {
 
     fn compute(&mut self, _: PlanId, _: u32) -> bool {
         true
-    }
-
-    fn set_timer(&mut self, at: Nanos) {
-        self.timers.push(at);
     }
 
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {

@@ -4,7 +4,14 @@ use crate::Complaint;
 use crate::layers::shipped_lines;
 
 /// The crates of the controller.
-const CRATES: [&str; 3] = ["crates/core/src/", "crates/exec/src/", "crates/array/src/"];
+const CRATES: [&str; 6] = [
+    "crates/core/src/",
+    "crates/format/src/",
+    "crates/policy/src/",
+    "crates/scheme/src/",
+    "crates/exec/src/",
+    "crates/array/src/",
+];
 
 /// Longest function, in lines from its name to its closing brace.
 pub const FUNCTION_LINES_MAX: usize = 80;

@@ -1,18 +1,18 @@
-//! Few files name a placement: the others ask for facts about it (`crates/core/src/placement/facts.rs`).
+//! Few files name a placement: the others ask for facts about it (`crates/scheme/src/placement/facts.rs`).
 
 use crate::Complaint;
 use crate::file::File;
 use crate::layers::shipped_lines;
 
 /// The table of facts.
-const TABLE: &str = "crates/core/src/placement/facts.rs";
+const TABLE: &str = "crates/scheme/src/placement/facts.rs";
 
 /// The enum of placements, whose values a file names after it.
 const ENUM: &str = "PlacementPolicy";
 
 /// Folders that belong to placements.
 const FOLDERS: [&str; 3] =
-    ["crates/core/src/placement/", "crates/array/src/in_place/", "crates/array/src/log/"];
+    ["crates/scheme/src/placement/", "crates/array/src/in_place/", "crates/array/src/log/"];
 
 /// The other files that may name a placement: each constructs or chooses one. The list is the limit: a new placement changes its
 /// row in the table, and not these files.

@@ -8,6 +8,9 @@ pub const FILE_LINES_MAX: usize = 600;
 pub const LINE_CHARACTERS_MAX: usize = 130;
 
 /// Folders of the controller with one file for each published policy.
+const POLICY_CRATES: [&str; 3] = ["crates/core/src/", "crates/policy/src/", "crates/scheme/src/"];
+
+/// The folders of policies inside them.
 const POLICY_FOLDERS: [&str; 8] =
     ["geometry", "update", "placement", "read", "dispatch", "cache", "gc", "hotness"];
 
@@ -94,12 +97,11 @@ fn code(line: &str) -> &str {
 /// Checks that a policy file of the controller names the paper and the section it implements: `Source: paper 000,
 /// section 3.2` or author, title or venue, and year.
 pub fn policy_cites_its_source(path: &str, text: &str) -> Option<Complaint> {
-    let policy = path.strip_prefix("crates/core/src/").and_then(|rest| rest.split_once('/')).is_some_and(
-        |(folder, file)| {
-            let name = file.rsplit('/').next().unwrap_or(file);
-            POLICY_FOLDERS.contains(&folder) && !matches!(name, "mod.rs" | "tests.rs")
-        },
-    );
+    let inside = POLICY_CRATES.iter().find_map(|source| path.strip_prefix(source));
+    let policy = inside.and_then(|rest| rest.split_once('/')).is_some_and(|(folder, file)| {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        POLICY_FOLDERS.contains(&folder) && !matches!(name, "mod.rs" | "tests.rs")
+    });
     let cited = text.lines().any(|line| line.trim_start().starts_with("//") && is_citation(line));
     (policy && !cited).then(|| {
         let text =
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_policy_names_paper_and_place_or_venue_and_year() {
-        let file = "crates/core/src/update/mine.rs";
+        let file = "crates/policy/src/update/mine.rs";
         for good in [
             "//! Source: paper 000, section II-B.",
             "//! Source: paper 003, equation 4.",
@@ -199,8 +201,8 @@ mod tests {
             assert!(policy_cites_its_source(file, bad).is_some(), "{bad}");
         }
         for elsewhere in [
-            "crates/core/src/update/mod.rs",
-            "crates/core/src/plan.rs",
+            "crates/policy/src/update/mod.rs",
+            "crates/exec/src/plan.rs",
             "crates/exec/src/run.rs",
             "crates/sim/src/gc/x.rs",
         ] {

@@ -130,7 +130,7 @@ mod tests {
         let bad = [
             file("crates/base/Cargo.toml", "[dependencies]\nstripewise-array.workspace = true\n"),
             file("crates/base/src/clock.rs", "use std::time::Instant;\n"),
-            file("crates/core/src/update/mine.rs", "//! A policy.\n"),
+            file("crates/policy/src/update/mine.rs", "//! A policy.\n"),
             file("crates/flash/src/long.rs", &"//\n".repeat(source::FILE_LINES_MAX + 1)),
             file("crates/flash/src/wide.rs", &format!("// {}\n", "x".repeat(source::LINE_CHARACTERS_MAX))),
             file("crates/flash/src/log.rs", "fn f(x: f64) -> f64 { x.ln() }\n"),

@@ -2,8 +2,9 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use stripewise_array::MemberLoad;
 use stripewise_array::geometry::{Geometry, Place};
-use stripewise_array::update::{Choice, MemberLoad, Routine};
+use stripewise_array::update::{Choice, Routine};
 use stripewise_study::Choosing;
 
 use super::method::Method;

@@ -1,16 +1,16 @@
 //! The array as a controller among others.
 
 use stripewise_base::Nanos;
-use stripewise_core::coordination::Ahead;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::FailReason;
 use stripewise_core::ids::PlanId;
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
 use stripewise_core::request::{HostRequest, SubmitError};
-use stripewise_core::scheme::Scheme;
 use stripewise_exec::Controller;
+use stripewise_exec::driver::Driver;
+use stripewise_format::FailReason;
+use stripewise_policy::coordination::Ahead;
+use stripewise_scheme::Scheme;
 
 use crate::array::{Array, each};
 

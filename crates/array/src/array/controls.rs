@@ -2,12 +2,12 @@
 
 use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
-use stripewise_core::read::ReadCounts;
-use stripewise_core::row_locks::RowWaits;
 use stripewise_exec::Metadata;
+use stripewise_exec::driver::Driver;
 use stripewise_exec::metadata_scrub::MetadataScrubbed;
+use stripewise_exec::row_locks::RowWaits;
+use stripewise_policy::read::ReadCounts;
 
 use crate::array::{Array, each};
 

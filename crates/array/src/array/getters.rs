@@ -2,11 +2,11 @@
 
 use stripewise_base::Nanos;
 use stripewise_code::Code;
-use stripewise_core::format::Superblock;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::RowNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::{Controller, Metadata};
+use stripewise_format::Superblock;
 
 use crate::array::{Array, Placed, each};
 

@@ -1,11 +1,11 @@
 //! Rows as observers see them: the write cache, the parity window, the log of deltas, zones.
 
 use crate::array::{Array, Placed};
-use stripewise_core::cache::store::Stage;
-use stripewise_core::cache::{Cache, CacheCounts};
 use stripewise_core::ids::RowNo;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_exec::ArrayOf;
+use stripewise_policy::cache::store::Stage;
+use stripewise_policy::cache::{Cache, CacheCounts};
 
 use crate::in_place::parity_log::ParityLog;
 use crate::in_place::window::Held;

@@ -5,7 +5,7 @@ use crate::log::StripeView;
 use crate::log::throttle::Admits;
 use crate::log::{Location, Log, LogCounts, MetadataCounts, StreamCounts};
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::plan::Purpose;
+use stripewise_exec::plan::Purpose;
 
 impl<M: Memory> Array<M> {
     /// Counters of the log; all zero without one.

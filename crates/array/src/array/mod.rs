@@ -22,16 +22,17 @@ mod rejoin;
 mod restart;
 mod stop;
 
-use stripewise_core::custom::Policies;
-use stripewise_core::dispatch::QueueOrder;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
+use stripewise_core::members::Members;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationId;
-use stripewise_core::placement::{PlacementPolicy, SegmentVictim};
-use stripewise_core::read::ReadPolicy;
-use stripewise_core::scheme::{Members, Scheme, SchemeError};
+use stripewise_exec::driver::Driver;
 use stripewise_exec::{ArrayOf, Executor};
+use stripewise_policy::custom::Policies;
+use stripewise_policy::dispatch::QueueOrder;
+use stripewise_policy::read::ReadPolicy;
+use stripewise_scheme::placement::{PlacementPolicy, SegmentVictim};
+use stripewise_scheme::{Scheme, SchemeError};
 
 use crate::in_place::InPlace;
 use crate::log::Log;

@@ -1,14 +1,15 @@
 //! Makes the parts of an array: the placement of its scheme, and the sizes of the executor's arenas.
 
-use stripewise_core::cache::Cache;
-use stripewise_core::dispatch::{Discipline, QueueOrder};
-use stripewise_core::format::in_place::InPlaceLayout;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::PlanId;
-use stripewise_core::placement::{AcknowledgeWrites, FirstWrites, FreePages};
-use stripewise_core::read::ReadPolicy;
-use stripewise_core::scheme::{Members, Rows, Scheme};
+use stripewise_core::members::Members;
 use stripewise_exec::{Jobs, Sizes};
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_policy::cache::Cache;
+use stripewise_policy::dispatch::{Discipline, QueueOrder};
+use stripewise_policy::read::ReadPolicy;
+use stripewise_scheme::placement::{AcknowledgeWrites, FirstWrites, FreePages};
+use stripewise_scheme::{Rows, Scheme};
 
 use crate::in_place::InPlace;
 use crate::in_place::blank::Blank;

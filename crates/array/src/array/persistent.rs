@@ -4,8 +4,8 @@
 //! a log is not counted, because a served array writes it to its members; the parity window is not counted, because a resync
 //! restores its parity. Neither is the parity of rows that a cache is destaging.
 
-use stripewise_core::memory::Memory;
-use stripewise_core::placement::{AcknowledgeWrites, Persistence};
+use stripewise_core::memory::{Memory, Persistence};
+use stripewise_scheme::placement::AcknowledgeWrites;
 
 use crate::array::{Array, Placed};
 use crate::in_place::InPlace;

@@ -1,9 +1,9 @@
 //! Background work of an array with metadata, as observers see it: rebuild and scrub.
 
 use crate::array::{Array, each};
-use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Metadata;
+use stripewise_exec::driver::Driver;
 use stripewise_exec::metadata_scrub::ScrubCounts;
 
 use crate::log::durable::Durable;
@@ -16,7 +16,7 @@ impl<M: Memory> Array<M> {
 
     /// Whether a log has used half of the write sequence numbers of its epoch: 2^39 written chunks and trimmed runs. A server
     /// that takes and splits requests of hosts then accepts no more writes and trims; the array itself refuses them at three
-    /// quarters ([`stripewise_core::SubmitError::EpochOver`]). The next assembly starts another epoch.
+    /// quarters ([`stripewise_core::request::SubmitError::EpochOver`]). The next assembly starts another epoch.
     pub fn is_epoch_ending(&self) -> bool {
         self.durable().is_some_and(Durable::is_epoch_ending)
     }
@@ -104,7 +104,7 @@ impl<M: Memory> Array<M> {
 mod tests {
     use super::*;
     use crate::{HostRequest, Members, PageMemory, RequestKind, Scheme, SubmitError};
-    use stripewise_core::format::SEQUENCES_MAX;
+    use stripewise_format::SEQUENCES_MAX;
 
     #[test]
     fn a_log_takes_no_changes_when_the_write_seqs_of_its_epoch_come_to_an_end() {

@@ -2,11 +2,11 @@
 
 use crate::array::{Array, each};
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::{MemberState, Stamp, Superblock};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Metadata;
+use stripewise_exec::driver::Driver;
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
+use stripewise_format::{MemberState, Stamp, Superblock};
 
 impl<M: Memory> Array<M> {
     /// Brings `member` back into the array, and rebuilds it. See [`Self::rebuilding`].

@@ -3,10 +3,10 @@
 use crate::array::{Array, Placed, each};
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
-use stripewise_core::scheme::SchemeError;
 use stripewise_exec::ArrayOf;
+use stripewise_exec::driver::Driver;
+use stripewise_scheme::SchemeError;
 
 use crate::in_place::parity_memory::ParityMemory;
 use crate::in_place::resync::Resync;

@@ -1,8 +1,8 @@
 //! A clean stop: a version of the superblocks that is newer than any earlier state of a member records it.
 
 use crate::array::{Array, Placed};
-use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
+use stripewise_exec::driver::Driver;
 
 impl<M: Memory> Array<M> {
     /// Requests a checkpoint: content moved off damaged stripes is durable with it, and the next assembly has little to do.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::{FailReason, MemberState};
+use stripewise_format::{FailReason, MemberState};
 
 use crate::health::ledger::Troubles;
 use crate::health::member::MemberHealth;

@@ -48,7 +48,7 @@ impl<E> Spares<E> {
 
 #[cfg(test)]
 mod tests {
-    use stripewise_core::format::MemberState::{Active, Failed, Rebuilding};
+    use stripewise_format::MemberState::{Active, Failed, Rebuilding};
 
     use super::*;
     use crate::health::MemberStanding;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::MemberState;
 use stripewise_core::memory::Memory;
+use stripewise_format::MemberState;
 
 use crate::{Array, Controller};
 

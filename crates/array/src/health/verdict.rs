@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use stripewise_core::format::MemberState;
+use stripewise_format::MemberState;
 
 use crate::health::limit::MembersHealth;
 use crate::health::state::ArrayState;
@@ -185,7 +185,7 @@ pub fn health_of(state: &ArrayState, members: &MembersHealth) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use stripewise_core::format::MemberState::{Active, Failed, Rebuilding};
+    use stripewise_format::MemberState::{Active, Failed, Rebuilding};
 
     use super::*;
     use crate::health::MemberStanding;

@@ -6,11 +6,11 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::cache::{Put, Writer};
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Plan;
 use stripewise_exec::Executor;
+use stripewise_exec::plan::Plan;
+use stripewise_policy::cache::{Put, Writer};
 
 use crate::in_place::InPlace;
 

@@ -1,11 +1,11 @@
 //! Groups that are beyond parity: metadata calls no more members missing, and updates that wait for metadata fail.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Plan, Purpose};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::PlanState;

@@ -2,15 +2,15 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::cache::Put;
 use stripewise_core::geometry::COLUMNS_MAX;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::request::SECTOR_BYTES;
-use stripewise_core::update::Routine;
 use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_policy::cache::Put;
+use stripewise_policy::update::Routine;
 
 use crate::in_place::InPlace;
 use crate::in_place::parity_log::ParityLog;
@@ -121,7 +121,7 @@ impl InPlace {
     /// Columns whose parity is deferred while `plan` reads their row.
     fn late_of_read<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         let slot = exec.plan(plan);
-        if slot.purpose == Purpose::Read && slot.lock != stripewise_core::row_locks::RowLock::None {
+        if slot.purpose == Purpose::Read && slot.lock != stripewise_exec::row_locks::RowLock::None {
             self.window.dirty(slot.row)
         } else {
             0

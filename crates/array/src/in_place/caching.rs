@@ -2,14 +2,14 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::cache::store::Stage;
-use stripewise_core::cache::{Cache, Put, Writer};
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::plan::Plan;
 use stripewise_core::request::RequestKind;
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Plan;
+use stripewise_policy::cache::store::Stage;
+use stripewise_policy::cache::{Cache, Put, Writer};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::PlanState;

@@ -8,15 +8,15 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose};
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::scheme::Acknowledge;
-use stripewise_core::update::Routine;
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_exec::row_locks::RowLock;
+use stripewise_policy::update::Routine;
+use stripewise_scheme::Acknowledge;
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{PlanState, UpdateParity};

@@ -3,16 +3,16 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::cache::store::Stage;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::Plan;
 use stripewise_core::request::RequestKind;
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::update::{Decision, Reason, Routine};
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Plan;
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
+use stripewise_policy::cache::store::Stage;
+use stripewise_policy::update::{Decision, Reason, Routine};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{Destage, PlanState, Write};

@@ -2,13 +2,12 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId, RequestId, RowNo};
-use stripewise_core::memory::Memory;
-use stripewise_core::placement::Persistence;
-use stripewise_core::plan::Purpose;
+use stripewise_core::memory::{Memory, Persistence};
 use stripewise_core::request::RequestKind;
-use stripewise_core::row_locks::RowLock;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Purpose;
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::{Executor, Split};
 
 use crate::in_place::InPlace;

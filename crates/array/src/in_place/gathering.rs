@@ -2,12 +2,12 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::request::RequestKind;
-use stripewise_core::row_locks::RowLock;
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::row_locks::RowLock;
 
 use crate::in_place::InPlace;
 use crate::in_place::gather::Waiting;
@@ -156,7 +156,7 @@ impl InPlace {
     /// and for the rows in flight. Returns false if a plan or an attachment is lacking; the flush continues later.
     pub(crate) fn gather_flush_for<M: Memory>(&mut self, id: RequestId, exec: &mut Executor<M>) -> bool {
         let is_volatile =
-            exec.scheme().placement.buffer_persistence == stripewise_core::placement::Persistence::Volatile;
+            exec.scheme().placement.buffer_persistence == stripewise_core::memory::Persistence::Volatile;
         let Some(gather) = &self.gather else { return true };
         if !is_volatile || exec.request(id).drained || exec.has_bug(Bug::FlushDropped) {
             return true;

@@ -2,13 +2,13 @@
 //! record which members are missing.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::Uuid;
 use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
-use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_format::Uuid;
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{PlanState, WriteIntent};

@@ -1,9 +1,9 @@
 //! The jobs of RAID in place, and what it keeps with a plan besides.
 
-use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Purpose;
 use stripewise_exec::AfterErrors;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Purpose;
 
 use crate::job::{BuildResult, Cx, Job, jobs};
 

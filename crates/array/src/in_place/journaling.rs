@@ -3,13 +3,13 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
-use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_format::{Area, REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Uuid, crc32c};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{FreeRecords, PlanState, WriteRecord};

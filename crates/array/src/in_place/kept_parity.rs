@@ -2,15 +2,15 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose};
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_exec::row_locks::RowLock;
+use stripewise_policy::update::{Decision, Reason, Routine};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{PlanState, UpdateParity};

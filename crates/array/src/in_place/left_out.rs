@@ -4,10 +4,10 @@ use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Plan;
-use stripewise_core::update::Routine;
 use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
+use stripewise_exec::plan::Plan;
+use stripewise_policy::update::Routine;
 
 use crate::in_place::InPlace;
 use crate::in_place::job::PlanState;

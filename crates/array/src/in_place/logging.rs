@@ -5,15 +5,15 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
-use stripewise_core::plan::{DeltaReads, Plan, Purpose};
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::scheme::Acknowledge;
-use stripewise_core::update::{Decision, Reason, Routine};
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{DeltaReads, Plan, Purpose};
+use stripewise_exec::row_locks::RowLock;
+use stripewise_policy::update::{Decision, Reason, Routine};
+use stripewise_scheme::Acknowledge;
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{PlanState, UpdateParity};
@@ -214,7 +214,7 @@ impl InPlace {
     /// commits.
     pub(crate) fn drain_log<M: Memory>(&mut self, exec: &mut Executor<M>) {
         if let Some(log) = &mut self.log
-            && exec.scheme().log.commit == stripewise_core::placement::Commit::Watermark
+            && exec.scheme().log.commit == stripewise_scheme::placement::Commit::Watermark
         {
             log.settling = true;
         }

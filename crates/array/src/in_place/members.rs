@@ -2,13 +2,13 @@
 //! rebuilt, and finally that they are whole.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::{Copy, MemberState, Superblock, superblock_pages};
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
+use stripewise_exec::driver::Driver;
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use stripewise_exec::{AfterErrors, Executor};
+use stripewise_format::{Copy, MemberState, Superblock, superblock_pages};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::WriteSuperblocks;

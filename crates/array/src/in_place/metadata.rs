@@ -1,12 +1,12 @@
 //! The copies of metadata that the members of an array in place should have.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, Superblock, crc32c};
 use stripewise_core::memory::Memory;
 use stripewise_exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
 use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
 use stripewise_exec::{Executor, Metadata};
+use stripewise_format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, Superblock, crc32c};
 
 use crate::in_place::InPlace;
 use crate::in_place::journal::{NO_MEMBER, News, Stage, Telling};
@@ -127,7 +127,7 @@ impl InPlace {
         let (head, images) = bytes.split_at(journal.layout.header_pages() as usize * page_bytes);
         let Ok(record) = RedoRecord::parse(head) else { return false };
         let with_image = record.entries.iter().filter(|entry| entry.kind.has_image());
-        let is_image = |(entry, image): (&stripewise_core::format::RedoEntry, &[u8])| {
+        let is_image = |(entry, image): (&stripewise_format::RedoEntry, &[u8])| {
             let mut image = image.to_vec();
             if entry.is_masked {
                 image[..REDO_MAGIC.len()].copy_from_slice(&REDO_MAGIC);

@@ -40,10 +40,10 @@ pub(crate) mod window;
 mod zones;
 
 use stripewise_base::Nanos;
-use stripewise_core::cache::Cache;
 use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_exec::{Executor, Jobs};
+use stripewise_policy::cache::Cache;
 
 use crate::in_place::blank::Blank;
 use crate::in_place::first_encode::Encode;

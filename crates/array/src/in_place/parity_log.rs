@@ -10,7 +10,7 @@
 
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::RowNo;
-use stripewise_core::placement::{Commit, LogSection};
+use stripewise_scheme::placement::{Commit, LogSection};
 
 /// A slot that holds no current delta.
 const VACANT: u32 = u32::MAX;

@@ -3,12 +3,12 @@
 use stripewise_base::Nanos;
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::cache::Cache;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::RequestId;
 use stripewise_core::memory::Memory;
-use stripewise_core::request::{RequestKind, RequestSlot};
-use stripewise_exec::{Executor, Placement, Split, When};
+use stripewise_core::request::RequestKind;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::{Executor, Placement, RequestSlot, Split, When};
+use stripewise_policy::cache::Cache;
 
 use crate::in_place::InPlace;
 use crate::zones::Zones;

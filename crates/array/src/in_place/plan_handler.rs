@@ -2,12 +2,12 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{OperationId, OperationKind, Outcome};
-use stripewise_core::plan::PlanView;
-use stripewise_core::row_locks::RowLock;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::PlanView;
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::{AfterErrors, Built, Executor, PlanHandler, TooManyLost};
 
 use crate::in_place::InPlace;

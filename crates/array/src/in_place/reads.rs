@@ -1,12 +1,12 @@
 //! Steps of reads of rows: direct, or decoding from the rest of the row the columns that are lost, or avoided by choice.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::Plan;
-use stripewise_core::row_locks::RowLock;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Plan;
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::{Built, Executor, TooManyLost};
 
 use crate::in_place::InPlace;

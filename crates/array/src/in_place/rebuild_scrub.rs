@@ -3,14 +3,14 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::crc32c;
 use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose};
-use stripewise_core::row_locks::RowLock;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
+use stripewise_format::crc32c;
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{RebuildRow, ScrubRow};

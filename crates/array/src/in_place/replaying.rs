@@ -3,10 +3,10 @@
 //! rows, like the members that stayed.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::{REDO_MAGIC, RedoRecord, crc32c};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_exec::Executor;
+use stripewise_format::{REDO_MAGIC, RedoRecord, crc32c};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::WriteSuperblocks;

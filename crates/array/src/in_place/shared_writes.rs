@@ -18,10 +18,10 @@ use stripewise_core::bugs::Bug;
 use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationId, OperationKind};
-use stripewise_core::plan::{Plan, Purpose};
-use stripewise_core::row_locks::RowLock;
 use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_exec::row_locks::RowLock;
 
 use crate::in_place::InPlace;
 use crate::in_place::job::PlanState;

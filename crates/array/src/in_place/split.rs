@@ -2,17 +2,17 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::cache::PreParity;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose};
 use stripewise_core::request::RequestKind;
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::scheme::Merge;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::split::mask_of;
 use stripewise_exec::{Built, Executor, Split};
+use stripewise_policy::cache::PreParity;
+use stripewise_scheme::Merge;
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{Flush, Read, Trim, Write};

@@ -1,15 +1,15 @@
 //! Steps of updates: pre-read, compute parity, write.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::{Plan, Purpose};
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::scheme::Acknowledge;
-use stripewise_core::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
+use stripewise_policy::update::{Choice, Decision, ParityUpdate, Reason, Routine, Update};
+use stripewise_scheme::Acknowledge;
 
 use crate::in_place::InPlace;
 use crate::in_place::job::{PlanState, UpdateParity, Write};

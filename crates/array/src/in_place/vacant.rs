@@ -2,11 +2,11 @@
 //! assembly can know, and counts as a loss of the member. A scrub finds such pages, and they are written with zeros.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
 use stripewise_exec::metadata_pieces::{PageRun, PieceLocation};
 
 use crate::in_place::InPlace;

@@ -2,12 +2,12 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::crc32c;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationId, Outcome};
-use stripewise_core::plan::{Plan, Purpose};
 use stripewise_exec::Executor;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_format::crc32c;
 
 use crate::in_place::InPlace;
 use crate::in_place::journal::Checksums;

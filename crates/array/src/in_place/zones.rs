@@ -3,17 +3,17 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Class;
-use stripewise_core::plan::{Plan, Purpose};
-use stripewise_core::request::{HostRequest, RequestKind, RequestSlot};
-use stripewise_core::row_locks::RowLock;
+use stripewise_core::request::{HostRequest, RequestKind};
+use stripewise_exec::driver::Driver;
 use stripewise_exec::internal::Internal;
+use stripewise_exec::plan::{Plan, Purpose};
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::split::mask_of;
-use stripewise_exec::{Executor, Split};
+use stripewise_exec::{Executor, RequestSlot, Split};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::PlanState;

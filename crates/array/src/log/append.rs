@@ -2,10 +2,10 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_exec::driver::Driver;
 use stripewise_exec::{AfterErrors, Built, Executor};
 
 use crate::job::{BuildResult, Cx, Job};

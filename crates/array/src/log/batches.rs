@@ -1,14 +1,14 @@
 //! Batches of stripes and their summaries (`docs/design/format.md`): they make appended stripes findable at assembly.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::summary::encode;
-use stripewise_core::format::{Entry, EntryRole, SummaryHeader};
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_exec::bytes::Version;
+use stripewise_exec::driver::Driver;
 use stripewise_exec::{Built, Executor};
+use stripewise_format::summary::encode;
+use stripewise_format::{Entry, EntryRole, SummaryHeader};
 
 use crate::job::{BuildResult, Cx, Job};
 use crate::log::contents::Content;
@@ -136,7 +136,7 @@ impl Log {
         for column in stripewise_core::bits::columns(self.present(plan)) {
             let slot = self.homes(plan)[column as usize];
             let page = exec.buffer(plan, column, Version::New);
-            let checksum = stripewise_core::format::crc32c(exec.memory().bytes(page));
+            let checksum = stripewise_format::crc32c(exec.memory().bytes(page));
             if let Some(batch) = self.durable_mut().batch_of(slot) {
                 batch.note_checksum(slot, checksum);
             }

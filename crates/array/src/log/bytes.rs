@@ -2,13 +2,13 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::crc32c;
 use stripewise_core::geometry::COLUMNS_MAX;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
-use stripewise_core::plan::{Path, Plan};
 use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
+use stripewise_exec::plan::{Path, Plan};
+use stripewise_format::crc32c;
 
 use crate::log::Log;
 use crate::log::job::{PlanState, Trust};

@@ -8,9 +8,9 @@
 //! Source: paper 001, section III (streams by hotness) and paper 004, section 3 (zones by the mix of reads and writes, each
 //! with a chunk size). Combining both into one class, and giving a class of a log a chunk size, is our own.
 
-use stripewise_core::mix::{Mix, MixSection};
-use stripewise_core::placement::depths;
-use stripewise_core::scheme::Scheme;
+use stripewise_policy::mix::{Mix, MixSection};
+use stripewise_scheme::Scheme;
+use stripewise_scheme::placement::depths;
 
 /// The streams of a log, and the access statistics of blocks.
 #[derive(Debug)]

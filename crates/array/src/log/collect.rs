@@ -3,11 +3,11 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::Class;
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
 
 use crate::job::{BuildResult, Cx, Job};
 use crate::log::contents::{Content, Walker};

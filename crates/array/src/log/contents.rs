@@ -1,7 +1,7 @@
 //! The known content of slots, and who learns it.
 
 use super::addresses::NOWHERE;
-use stripewise_core::format::{Entry, EntryRole};
+use stripewise_format::{Entry, EntryRole};
 
 /// The known content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@
 //! is not opened: no write can arrive before a discard that began earlier.
 
 use stripewise_core::bits::columns;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
+use stripewise_exec::driver::Driver;
 use stripewise_exec::{Built, Executor};
 
 use crate::job::{BuildResult, Cx, Job};

@@ -10,12 +10,10 @@
 
 use super::contents::{Content, Told, Walker};
 use super::counts::MetadataCounts;
-use stripewise_core::format::layout::Layout;
-use stripewise_core::format::summary::room;
-use stripewise_core::format::{
-    CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, write_seq,
-};
 use stripewise_core::ids::RequestId;
+use stripewise_format::layout::Layout;
+use stripewise_format::summary::room;
+use stripewise_format::{CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, write_seq};
 
 use crate::log::Log;
 use crate::membership::{self, Membership, Part};
@@ -513,7 +511,7 @@ impl Log {
 impl Durable {
     /// Number of stripes over all members for which a segment has room besides their summaries.
     pub(crate) fn full_stripes(&self, log: &Log) -> u32 {
-        stripewise_core::placement::full_stripes(
+        stripewise_scheme::placement::full_stripes(
             self.room,
             log.segment_slots() as u32,
             log.columns(),

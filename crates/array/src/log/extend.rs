@@ -4,11 +4,11 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 use stripewise_exec::bytes::Version;
+use stripewise_exec::driver::Driver;
 
 use crate::log::Log;
 use crate::log::addresses::NOWHERE;

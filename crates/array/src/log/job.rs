@@ -1,9 +1,9 @@
 //! The jobs of the log's plans, and what the log keeps with a plan besides.
 
-use stripewise_core::driver::Driver;
 use stripewise_core::memory::Memory;
-use stripewise_core::plan::Purpose;
 use stripewise_exec::AfterErrors;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Purpose;
 
 use crate::job::{BuildResult, Cx, Job, jobs};
 use crate::log::contents::Walker;

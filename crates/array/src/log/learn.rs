@@ -7,8 +7,8 @@
 //!
 //! Source: collection that learns the content of a segment from its summary is due to Rosenblum and Ousterhout, SOSP 1991.
 
-use stripewise_core::format::Summary;
 use stripewise_core::ids::PlanId;
+use stripewise_format::Summary;
 
 use super::addresses::NOWHERE;
 use super::contents::{Content, Told, Walker};

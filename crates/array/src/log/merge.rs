@@ -1,11 +1,11 @@
 //! Writes of parts of chunks that are in the log.
 
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Class;
-use stripewise_core::plan::{Attachment, Plan, Purpose};
 use stripewise_exec::Executor;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Attachment, Plan, Purpose};
 
 use crate::job::{BuildResult, Cx, Job};
 use crate::log::job::Merge;

@@ -1,11 +1,11 @@
 //! The copies of metadata that the members of a log should have.
 
-use stripewise_core::format::{CheckpointHeader, Commit, Superblock};
 use stripewise_core::memory::Memory;
 use stripewise_exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
 use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
 use stripewise_exec::rejoin::{RejoinError, Rejoining};
 use stripewise_exec::{Executor, Metadata};
+use stripewise_format::{CheckpointHeader, Commit, Superblock};
 
 use crate::log::Log;
 use crate::log::durable::Phase;

@@ -68,16 +68,16 @@ pub(crate) mod throttle;
 mod view;
 mod write;
 
-use stripewise_core::custom::ChooseSegment;
-use stripewise_core::format::layout::Layout;
-use stripewise_core::format::{Superblock, summary};
 use stripewise_core::geometry::Geometry;
-use stripewise_core::hotness::Hotness;
 use stripewise_core::ids::{PlanId, RowNo};
-use stripewise_core::memory::Memory;
-use stripewise_core::placement::{Dimensions, Persistence, Relocations, places};
-use stripewise_core::scheme::Scheme;
+use stripewise_core::memory::{Memory, Persistence};
 use stripewise_exec::{Executor, Jobs};
+use stripewise_format::layout::Layout;
+use stripewise_format::{Superblock, summary};
+use stripewise_policy::custom::ChooseSegment;
+use stripewise_policy::hotness::Hotness;
+use stripewise_scheme::Scheme;
+use stripewise_scheme::placement::{Dimensions, Relocations, places};
 
 use crate::log::job::{AnyJob, PlanState};
 use addresses::{Addresses, NOWHERE};

@@ -2,10 +2,10 @@
 
 use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::RequestId;
 use stripewise_core::memory::Memory;
 use stripewise_core::request::RequestKind;
+use stripewise_exec::driver::Driver;
 use stripewise_exec::{Executor, Placement, Split, When};
 
 use crate::log::Log;

@@ -1,10 +1,10 @@
 //! How the log carries out its plans.
 
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
-use stripewise_core::plan::PlanView;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::PlanView;
 use stripewise_exec::{AfterErrors, Built, Executor, PlanHandler, TooManyLost};
 
 use crate::job::{BuildResult, Cx, Job};

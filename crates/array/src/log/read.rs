@@ -2,14 +2,14 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::crc32c;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
-use stripewise_core::plan::Purpose;
-use stripewise_core::read::ReadPolicy;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Purpose;
 use stripewise_exec::{Built, Executor, TooManyLost};
+use stripewise_format::crc32c;
+use stripewise_policy::read::ReadPolicy;
 
 use crate::job::{BuildResult, Cx, Job};
 use crate::log::addresses::NOWHERE;

@@ -5,11 +5,11 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationId, OperationKind, Outcome};
-use stripewise_core::plan::Plan;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Plan;
 use stripewise_exec::rejoin::{RejoinError, Rejoining, check_newer, check_twin};
 use stripewise_exec::{AfterErrors, Built, Executor, TooManyLost};
 

@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use stripewise_core::bits::Bits;
-use stripewise_core::custom::ClosedSegment;
 use stripewise_core::ids::NONE;
+use stripewise_policy::custom::ClosedSegment;
 
 /// The state of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,9 @@
 
 use super::classes::Classes;
 use stripewise_core::geometry::Geometry;
-use stripewise_core::placement::{AcknowledgeWrites, BufferUnit, Persistence, unit};
-use stripewise_core::scheme::Scheme;
+use stripewise_core::memory::Persistence;
+use stripewise_scheme::Scheme;
+use stripewise_scheme::placement::{AcknowledgeWrites, BufferUnit, unit};
 
 /// Bytes of a write that does not wait for the threshold: its chunks leave stripe by stripe. The threshold saves members short
 /// runs, and a write of this size makes long runs by itself. Chunks that waited for more would only leave the processor's

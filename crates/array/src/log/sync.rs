@@ -6,12 +6,12 @@
 //! later writes have greater write sequence numbers, and are in batches with greater numbers.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::Copy;
 use stripewise_core::ids::{PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
+use stripewise_exec::driver::Driver;
 use stripewise_exec::{Built, Executor};
+use stripewise_format::Copy;
 
 use crate::job::{BuildResult, Cx, Job};
 use crate::log::Log;

@@ -1,12 +1,12 @@
 //! The pages that make the log durable: superblocks, commit records, checkpoints (`docs/design/format.md`).
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::checkpoint::{self, body_bytes};
-use stripewise_core::format::{
-    CheckpointHeader, Commit, Copy, FailReason, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c,
-};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
+use stripewise_format::checkpoint::{self, body_bytes};
+use stripewise_format::{
+    CheckpointHeader, Commit, Copy, FailReason, MemberState, SUPERBLOCK_BYTES, SegmentEntry, crc32c,
+};
 
 use crate::log::durable::PageWrite;
 use crate::log::{Location, Log};

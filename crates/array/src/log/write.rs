@@ -2,14 +2,14 @@
 
 use super::throttle::Admits;
 use stripewise_core::bugs::Bug;
-use stripewise_core::driver::Driver;
 use stripewise_core::geometry::RowCursor;
 use stripewise_core::ids::{NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
-use stripewise_core::placement::AcknowledgeWrites;
-use stripewise_core::plan::{Attachment, Purpose};
-use stripewise_core::request::{RequestKind, RequestSlot};
-use stripewise_exec::Executor;
+use stripewise_core::request::RequestKind;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::{Attachment, Purpose};
+use stripewise_exec::{Executor, RequestSlot};
+use stripewise_scheme::placement::AcknowledgeWrites;
 
 use crate::log::addresses::NOWHERE;
 use crate::log::buffer::BufferSlot;

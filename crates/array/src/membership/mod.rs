@@ -5,13 +5,11 @@ mod rebuild;
 mod scrub;
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::{
-    Copy, FailReason, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages,
-};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 use stripewise_exec::metadata_scrub::ScrubCounts;
 use stripewise_exec::rejoin::Rejoining;
+use stripewise_format::{Copy, FailReason, MemberState, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 
 pub use rebuild::Halt;
 pub(crate) use rebuild::{Part, Rebuild};

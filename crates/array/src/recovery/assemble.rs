@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::AssembleError;
 use super::superblocks::{Copies, flush, write_copies};
-use stripewise_core::format::{Copy, MemberState, Placement, Superblock};
 use stripewise_core::geometry::Membership;
 use stripewise_core::media::Media;
+use stripewise_format::{Copy, MemberState, Placement, Superblock};
 
 /// The array that was found.
 #[derive(Clone, Debug)]
@@ -413,8 +413,9 @@ fn check_enough(
 
 #[cfg(test)]
 mod tests {
-    use stripewise_core::format::Uuid;
-    use stripewise_core::scheme::{Members, Scheme};
+    use stripewise_core::members::Members;
+    use stripewise_format::Uuid;
+    use stripewise_scheme::Scheme;
 
     use super::*;
     use crate::recovery::Identity;

@@ -2,8 +2,9 @@
 //! copied as a whole, served separately, and mixed.
 
 use stripewise_base::prng::Prng;
-use stripewise_core::format::{Copy, FailReason, MemberState, Superblock, Uuid};
-use stripewise_core::scheme::{Members, Scheme};
+use stripewise_core::members::Members;
+use stripewise_format::{Copy, FailReason, MemberState, Superblock, Uuid};
+use stripewise_scheme::Scheme;
 
 use super::Identity;
 use super::assemble::{Assembly, assemble};

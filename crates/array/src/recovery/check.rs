@@ -9,12 +9,12 @@ use std::fmt;
 use stripewise_core::ids::RowNo;
 
 use stripewise_code::Code;
-use stripewise_core::format::{Structure, crc32c};
 use stripewise_core::geometry::COLUMNS_MAX;
 use stripewise_core::media::{At, Media};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::Outcome;
 use stripewise_exec::Executor;
+use stripewise_format::{Structure, crc32c};
 
 use super::walk::WalkFindings;
 use super::{DamagedCopy, RecoveryReport};

@@ -3,7 +3,7 @@
 use super::report::DamagedCopy;
 use super::superblocks::Copies;
 use super::walk::WalkFindings;
-use stripewise_core::format::{CheckpointHeader, Commit, FormatError, Structure, Superblock};
+use stripewise_format::{CheckpointHeader, Commit, FormatError, Structure, Superblock};
 
 /// Whether `page`, where a structure may be, holds something else; `parsed` is the result of parsing it. A page of zeros
 /// was never written.

@@ -1,6 +1,6 @@
 //! Why an array is not created or not assembled.
 
-use stripewise_core::scheme::SchemeError;
+use stripewise_scheme::SchemeError;
 
 /// Why an array is not created or not assembled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,12 +5,12 @@
 //! or record calls missing may have a superblock from before it failed. Such superblocks are outdated.
 
 use super::reconstruct::Remains;
-use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{
+use stripewise_core::media::At;
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_format::{
     Area, CheckpointHeader, ChecksumPage, Commit, FailReason, IntentPage, Placement, RedoRecord,
     SummaryHeader, Superblock,
 };
-use stripewise_core::media::At;
 
 /// The evidence in the newest content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

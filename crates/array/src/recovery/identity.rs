@@ -1,6 +1,6 @@
 //! The identity of an array.
 
-use stripewise_core::format::Uuid;
+use stripewise_format::Uuid;
 
 /// The identity of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use stripewise_code::Code;
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{MemberRecord, MemberState, NUMBERS_BEGIN_MAX, Superblock, superblock_pages};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
+use stripewise_core::members::Members;
 use stripewise_core::memory::Memory;
-use stripewise_core::scheme::{Members, Scheme};
 use stripewise_exec::ArrayOf;
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_format::{MemberRecord, MemberState, NUMBERS_BEGIN_MAX, Superblock, superblock_pages};
+use stripewise_scheme::Scheme;
 
 use super::assemble::Assembly;
 use super::in_place_deferred as deferred;

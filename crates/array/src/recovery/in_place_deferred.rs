@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use stripewise_code::Code;
-use stripewise_core::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
 use stripewise_core::geometry::{Geometry, Place};
 use stripewise_core::media::At;
+use stripewise_format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
 
 use super::AssembleError;
 use super::in_place_journal::{Changes, JournalFindings, Record};

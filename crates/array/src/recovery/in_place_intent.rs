@@ -3,9 +3,9 @@
 use super::damage::is_damaged;
 use super::site::Site;
 use super::{AssembleError, RecoveryReport};
-use stripewise_core::format::{IntentPage, Structure};
 use stripewise_core::ids::PlanId;
 use stripewise_core::media::At;
+use stripewise_format::{IntentPage, Structure};
 
 use crate::in_place::journal::Intent;
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::damage::is_damaged;
 use super::site::{ROUND_PAGES, Site};
 use super::{AssembleError, DamagedCopy};
-use stripewise_core::format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::At;
+use stripewise_format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 
 use crate::in_place::journal::Checksums;
 

@@ -1,8 +1,8 @@
 //! The table of checksums on the members: reads the newest version of each page, and writes the next version.
 
 use stripewise_code::Code;
-use stripewise_core::format::{ChecksumPage, Structure, crc32c};
 use stripewise_core::media::At;
+use stripewise_format::{ChecksumPage, Structure, crc32c};
 
 use super::damage::is_damaged;
 use super::site::{ROUND_PAGES, Site};

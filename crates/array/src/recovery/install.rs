@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::walk::Checkpoint;
-use stripewise_core::format::checkpoint::{is_written, segment};
-use stripewise_core::format::{Entry, EntryRole, SummaryHeader, Tombstone};
+use stripewise_format::checkpoint::{is_written, segment};
+use stripewise_format::{Entry, EntryRole, SummaryHeader, Tombstone};
 
 use crate::log::{Location, Log};
 
@@ -145,10 +145,11 @@ mod tests {
 
     use super::*;
     use crate::array::Array;
-    use stripewise_core::format::checkpoint::{body_bytes, put_written};
-    use stripewise_core::format::{CheckpointHeader, Uuid};
+    use stripewise_core::members::Members;
     use stripewise_core::memory::PageMemory;
-    use stripewise_core::scheme::{Members, Scheme};
+    use stripewise_format::checkpoint::{body_bytes, put_written};
+    use stripewise_format::{CheckpointHeader, Uuid};
+    use stripewise_scheme::Scheme;
 
     const CHUNKS: u64 = 6;
     const SEGMENTS: u32 = 3;

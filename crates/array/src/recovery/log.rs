@@ -11,16 +11,17 @@ use super::{
 use crate::array::Array;
 use crate::array::Placed;
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
-use stripewise_core::format::{
+use stripewise_core::geometry::Geometry;
+use stripewise_core::media::{At, Media};
+use stripewise_core::members::Members;
+use stripewise_core::memory::Memory;
+use stripewise_exec::ArrayOf;
+use stripewise_format::checkpoint::{body_bytes, put_all_written, put_segment, segment};
+use stripewise_format::{
     CheckpointHeader, Commit, ENDED_MAX, EndedEpoch, EntryRole, FailReason, GENERATIONS_BEGIN_MAX,
     MemberState, NUMBERS_BEGIN_MAX, SegmentEntry, Summary, Superblock, crc32c, summary, write_seq,
 };
-use stripewise_core::geometry::Geometry;
-use stripewise_core::media::{At, Media};
-use stripewise_core::memory::Memory;
-use stripewise_core::scheme::{Members, Scheme};
-use stripewise_exec::ArrayOf;
+use stripewise_scheme::Scheme;
 
 use crate::log::Log;
 

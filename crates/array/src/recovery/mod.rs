@@ -26,13 +26,14 @@ mod watched;
 
 use stripewise_base::text::{is_plain, visible};
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::{
+use stripewise_core::media::Media;
+use stripewise_core::members::Members;
+use stripewise_core::memory::Memory;
+use stripewise_format::{
     EPOCHS_MAX, FeatureClass, NAME_BYTES_MAX, NUMBERS_BEGIN_MAX, Placement, SUPERBLOCK_MEMBERS_MAX, VERSION,
     settings_bytes_max,
 };
-use stripewise_core::media::Media;
-use stripewise_core::memory::Memory;
-use stripewise_core::scheme::{Members, Metadata, Scheme};
+use stripewise_scheme::{Metadata, Scheme};
 
 use crate::array::Array;
 

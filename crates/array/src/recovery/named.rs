@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stripewise_core::format::SUPERBLOCK_MEMBERS_MAX;
+use stripewise_format::SUPERBLOCK_MEMBERS_MAX;
 
 /// The number of pages that prove which member a device is.
 pub const PAGES_PROVE: u64 = 8;

@@ -15,12 +15,12 @@ use super::named::{NamedMembers, PAGES_PROVE, Reconstructed, Reconstruction};
 use super::site::Site;
 use super::superblocks::Copies;
 use super::walk::WalkFindings;
-use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{
-    ChecksumPage, Commit, EntryRole, MemberState, Placement, Summary, SummaryHeader, Superblock, crc32c,
-};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_format::{
+    ChecksumPage, Commit, EntryRole, MemberState, Placement, Summary, SummaryHeader, Superblock, crc32c,
+};
 
 use crate::in_place::journal::Checksums;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stripewise_core::format::Structure;
+use stripewise_format::Structure;
 
 use super::named::{NamedMembers, Reconstructed};
 

@@ -1,9 +1,9 @@
 //! The members of an array before it serves.
 
-use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{FailReason, MemberState, Structure, Superblock, Uuid};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_format::{FailReason, MemberState, Structure, Superblock, Uuid};
 
 use super::error::AssembleError;
 use super::report::DamagedCopy;

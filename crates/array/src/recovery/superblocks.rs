@@ -3,16 +3,17 @@
 
 use super::{AssembleError, Identity};
 use stripewise_code::Kind;
-use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::layout::Layout;
-use stripewise_core::format::{
+use stripewise_core::geometry::Geometry;
+use stripewise_core::media::{At, Media};
+use stripewise_core::members::Members;
+use stripewise_core::operation::Outcome;
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_format::layout::Layout;
+use stripewise_format::{
     Area, Copy, Features, FormatError, MemberRecord, Placement, SUPERBLOCK_BYTES, Superblock, Uuid, VERSION,
     settings_bytes_max, superblock_pages,
 };
-use stripewise_core::geometry::Geometry;
-use stripewise_core::media::{At, Media};
-use stripewise_core::operation::Outcome;
-use stripewise_core::scheme::{Members, Scheme, WindowSize};
+use stripewise_scheme::{Scheme, WindowSize};
 
 /// The superblock of an empty array with a log.
 pub(crate) fn superblock_of_log(

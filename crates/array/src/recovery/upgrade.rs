@@ -9,12 +9,13 @@ use super::site::{ROUND_PAGES, smallest};
 use super::superblocks::{check_scheme, first_serving, read_all, write_all};
 use super::walk::WalkFindings;
 use super::{AssembleError, check_next};
-use stripewise_core::format::{
+use stripewise_core::media::{At, Media};
+use stripewise_core::members::Members;
+use stripewise_format::{
     FeatureClass, Features, MemberState, NUMBERS_BEGIN_MAX, Placement, REDO_MAGIC, Superblock, VERSION,
     settings_bytes_max, superblock_pages,
 };
-use stripewise_core::media::{At, Media};
-use stripewise_core::scheme::{Members, Scheme};
+use stripewise_scheme::Scheme;
 
 /// A planned or completed upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use super::site::ROUND_PAGES;
 use std::collections::BTreeMap;
 
 use stripewise_code::{Code, Kind};
-use stripewise_core::format::checkpoint::{body_bytes, segment};
-use stripewise_core::format::{
-    CheckpointHeader, Commit, Entry, EntryRole, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
-};
 use stripewise_core::geometry::Geometry;
 use stripewise_core::media::{At, Media};
+use stripewise_format::checkpoint::{body_bytes, segment};
+use stripewise_format::{
+    CheckpointHeader, Commit, Entry, EntryRole, SegmentEntry, Summary, SummaryHeader, Superblock, Tombstone,
+};
 
 /// The newest checkpoint that is whole.
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@
 
 use super::filter::Filter;
 use stripewise_core::ids::NONE;
-use stripewise_core::mix::Mix;
 use stripewise_core::table::Table;
+use stripewise_policy::mix::Mix;
 
 /// The mark of a page that is at home: in the first zone, at its address.
 pub(super) const HOME: u32 = u32::MAX;

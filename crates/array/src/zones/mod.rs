@@ -33,11 +33,11 @@ use std::collections::VecDeque;
 
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::{NONE, RequestId};
-use stripewise_core::mix::MixSection;
-use stripewise_core::placement::{WritesAs, ZONES};
 use stripewise_core::request::RequestKind;
-use stripewise_core::scheme::Scheme;
 use stripewise_core::table::Table;
+use stripewise_policy::mix::MixSection;
+use stripewise_scheme::Scheme;
+use stripewise_scheme::placement::{WritesAs, ZONES};
 
 use map::{HOME, Map};
 use space::Space;

@@ -1,8 +1,8 @@
 //! Zones by hand: five members of RAID-5 with 24 pages each, of which every zone has 8. So each zone has 32 pages for data.
 
 use super::*;
-use stripewise_core::placement::{ZoneSection, ZonesSection};
-use stripewise_core::scheme::Members;
+use stripewise_core::members::Members;
+use stripewise_scheme::placement::{ZoneSection, ZonesSection};
 
 /// Blocks of four pages that are classified at their second access, in chunks of 4, 2 and 1 pages.
 fn zones(awaits_flush: bool, more: &str) -> Zones {

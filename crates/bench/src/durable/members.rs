@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use stripewise_array::coordination::GcControl;
 use stripewise_array::{
     Acknowledgement, Admission, At, Class, Driver, Found, Media, MemberLoad, Operation, OperationId,
-    OperationKind, Outcome, PageMemory, PlanId,
+    OperationKind, Outcome, PageMemory, PlanId, Timer,
 };
 
 /// Members in memory.
@@ -95,6 +96,14 @@ impl World {
 
 impl MemberLoad for World {}
 
+impl Timer for World {
+    fn set_timer(&mut self, at: u64) {
+        self.timers.push(at);
+    }
+}
+
+impl GcControl for World {}
+
 impl Driver<PageMemory> for World {
     fn admits(&mut self, _: &Operation) -> Admission {
         Admission::Admitted
@@ -125,10 +134,6 @@ impl Driver<PageMemory> for World {
 
     fn compute(&mut self, _: PlanId, _: u32) -> bool {
         true
-    }
-
-    fn set_timer(&mut self, at: u64) {
-        self.timers.push(at);
     }
 
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {

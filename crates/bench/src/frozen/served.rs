@@ -6,8 +6,9 @@ use std::sync::mpsc;
 use anyhow::{Result, bail, ensure};
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::format::Uuid;
-use stripewise_array::placement::Persistence;
-use stripewise_array::{AssemblyOptions, Controller, Identity, Metadata, Scheme, SubmitError, create};
+use stripewise_array::{
+    AssemblyOptions, Controller, Identity, Metadata, Persistence, Scheme, SubmitError, create,
+};
 use stripewise_engine::{
     Engine, FileMedia, Files, IoMode, MemberFile, Options, PlanRecord, Rejected, Request, Timekeeping,
 };

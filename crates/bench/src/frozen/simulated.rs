@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::fmt::Debug;
 
 use anyhow::Result;
-use stripewise_array::update::{Choice, MemberLoad, ParityUpdate, Routine};
+use stripewise_array::update::{Choice, ParityUpdate, Routine};
 use stripewise_array::{
-    Acknowledgement, HostRequest, NoMemory, Operation, OperationKind, PlanView, Scheme, SubmitError,
+    Acknowledgement, HostRequest, MemberLoad, NoMemory, Operation, OperationKind, PlanView, Scheme,
+    SubmitError,
 };
 use stripewise_base::Nanos;
 use stripewise_base::units::Span;

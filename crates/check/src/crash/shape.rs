@@ -3,10 +3,9 @@
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::Uuid;
 use stripewise_array::geometry::Level;
-use stripewise_array::placement::JournalPolicy;
 use stripewise_array::placement::{AcknowledgeWrites, BufferUnit};
-use stripewise_array::placement::{Persistence, PlacementPolicy};
-use stripewise_array::{Identity, Members, Metadata, Scheme, WindowSize};
+use stripewise_array::placement::{JournalPolicy, PlacementPolicy};
+use stripewise_array::{Identity, Members, Metadata, Persistence, Scheme, WindowSize};
 use stripewise_base::units::{Bytes, Span};
 
 /// The kind of an array's crash consistency.

@@ -1,9 +1,10 @@
 //! Holds a controller's operations until they are executed, in any order.
 
+use stripewise_array::coordination::GcControl;
 use stripewise_array::health::Ledger;
 use stripewise_array::{
     Acknowledgement, Admission, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome,
-    PageMemory, PlanId,
+    PageMemory, PlanId, Timer,
 };
 use stripewise_base::Nanos;
 
@@ -134,6 +135,14 @@ impl SimDriver {
 
 impl MemberLoad for SimDriver {}
 
+impl Timer for SimDriver {
+    fn set_timer(&mut self, at: Nanos) {
+        self.timers.push(at);
+    }
+}
+
+impl GcControl for SimDriver {}
+
 impl Driver<PageMemory> for SimDriver {
     fn admits(&mut self, _: &Operation) -> Admission {
         Admission::Admitted
@@ -157,10 +166,6 @@ impl Driver<PageMemory> for SimDriver {
             self.charges.push(Charge { member, page, offence: Offence::Mismatch });
             self.ledgers[usize::from(member)].mismatched(page);
         }
-    }
-
-    fn set_timer(&mut self, at: Nanos) {
-        self.timers.push(at);
     }
 
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Box<[u8]>) {

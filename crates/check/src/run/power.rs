@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use stripewise_array::Controller;
 use stripewise_array::RowNo;
 
+use stripewise_array::Persistence;
 use stripewise_array::cache::CachePolicy;
-use stripewise_array::placement::Persistence;
 use stripewise_base::agenda::Agenda;
 use stripewise_flash::{Admission, Flash, Op, OpKind};
 

@@ -4,9 +4,9 @@ use stripewise_array::cache::{CachePolicy, CacheSection, Count, Frees, WaitsFor}
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn};
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Level as Raid, Membership, Rotation};
-use stripewise_array::placement::{Commit, FirstWrites, LogSection, Persistence, Placement};
+use stripewise_array::placement::{Commit, FirstWrites, LogSection, Placement};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
-use stripewise_array::{Acknowledge, EachMember, Scheme, WindowSize};
+use stripewise_array::{Acknowledge, EachMember, Persistence, Scheme, WindowSize};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};

@@ -122,7 +122,7 @@ fn variants(members: u32, code: Option<Kind>) -> Vec<Case> {
             case.scheme.elastic.buffer = buffer;
             case.scheme.elastic.acknowledge = acknowledge;
             case.scheme.elastic.wait = Span(100_000);
-            case.scheme.placement.buffer_persistence = stripewise_array::placement::Persistence::Volatile;
+            case.scheme.placement.buffer_persistence = stripewise_array::Persistence::Volatile;
             case.requests = script(&case);
             cases.push(case);
         }

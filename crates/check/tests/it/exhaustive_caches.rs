@@ -2,9 +2,9 @@
 //! again while the first content leaves the cache, and read; under each cache, volatile or persistent; with power
 //! lost before every event, and members too.
 
+use stripewise_array::Persistence;
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::geometry::Level;
-use stripewise_array::placement::Persistence;
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_check::{Case, Loss, Manner, Seen, What};

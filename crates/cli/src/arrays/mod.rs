@@ -20,8 +20,7 @@ use std::path::PathBuf;
 
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::format::Superblock;
-use stripewise_array::placement::Persistence;
-use stripewise_array::{Metadata, Scheme};
+use stripewise_array::{Metadata, Persistence, Scheme};
 use stripewise_base::text::Visible;
 use stripewise_base::units::Bytes;
 use stripewise_engine::owner::release_of;

@@ -34,7 +34,8 @@ impl std::fmt::Display for Membership {
 }
 
 impl Membership {
-    pub(crate) fn is_default(&self) -> bool {
+    /// Whether it is the default, which a scheme leaves out.
+    pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 

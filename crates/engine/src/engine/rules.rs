@@ -1,8 +1,8 @@
 //! Which schemes the engine runs.
 
 use stripewise_array::cache::CachePolicy;
-use stripewise_array::placement::{Commit, FirstWrites, Persistence};
-use stripewise_array::{Members, Scheme, SchemeError};
+use stripewise_array::placement::{Commit, FirstWrites};
+use stripewise_array::{Members, Persistence, Scheme, SchemeError};
 use stripewise_base::units::Span;
 
 use crate::discards::Trims;

@@ -1,6 +1,7 @@
 //! Replays a transcript to a new controller, and compares the answers.
 
-use std::collections::BTreeMap;
+mod stage;
+
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -8,20 +9,19 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::FailReason;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, AssemblyOptions, At, Controller, Driver, Found, HostRequest, Media,
-    MemberLoad, Operation, OperationId, OperationKind, Outcome, PageId, PagePool, PlanId, Rejoining,
+    Array, AssemblyOptions, At, Controller, Found, HostRequest, Media, Outcome, PagePool, Rejoining,
     RequestKind, SECTOR_BYTES, Scheme, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
 use super::blocks::{Broken, UNFINISHED, Values};
 use super::difference::Difference;
-use super::event::{Event, InWords};
+use super::event::Event;
 use super::head::{Head, ReplayError};
-use super::versions::Versions;
 use super::writer;
 use crate::backend::{Pages, Payload};
 use crate::engine::with_own_times;
+use stage::Stage;
 
 /// Longer than any request that an engine passes to its controller.
 const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
@@ -310,120 +310,6 @@ impl Media for ScriptedMedia<'_> {
     }
 }
 
-/// The driver of a replayed controller.
-struct Stage<'a> {
-    script: &'a mut Script,
-    /// Operations in flight.
-    under_way: BTreeMap<OperationId, (Operation, PageId)>,
-    /// The content of members, as far as the run wrote or read it.
-    held: BTreeMap<(u16, u32), Box<[u8]>>,
-    /// The content of pages before writes and trims that reads may have overtaken. None for zeros and for unknown
-    /// content.
-    versions: Versions<Option<Box<[u8]>>>,
-    /// The content that the next read of a page returns, if it overtook the write of the page.
-    overtaken: BTreeMap<(u16, u32), Box<[u8]>>,
-}
-
-impl MemberLoad for Stage<'_> {}
-
-impl Driver<Pages> for Stage<'_> {
-    fn admits(&mut self, operation: &Operation) -> Admission {
-        match self.script.peek() {
-            Some(Event::Refused) => {
-                self.script.take();
-                Admission::Closed
-            }
-            // The controller starts the operation now, and it is compared.
-            Some(Event::Started { .. }) => Admission::Admitted,
-            Some(_) => {
-                self.script.differs(None, Some(format!("operation offered: {}", InWords(operation))));
-                Admission::Closed
-            }
-            None => Admission::Closed,
-        }
-    }
-
-    fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages) {
-        self.script.answered(&Event::Started { id, operation: *operation });
-        self.script.told.operations += 1;
-        self.under_way.insert(id, (*operation, page));
-        let place = (operation.member, operation.page);
-        match operation.kind {
-            OperationKind::Write => {
-                let before = self.held.insert(place, memory.page(page).into());
-                self.versions.change(place, before);
-            }
-            OperationKind::Trim => {
-                let before = self.held.remove(&place);
-                self.versions.change(place, before);
-            }
-            OperationKind::Read => self.versions.read(place),
-            OperationKind::Flush => {}
-        }
-    }
-
-    fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
-        true
-    }
-
-    fn set_timer(&mut self, _at: Nanos) {}
-
-    fn acknowledge(&mut self, acknowledgement: &Acknowledgement, _payload: Payload) {
-        let &Acknowledgement { tag, failed, no_space, .. } = acknowledgement;
-        self.script.answered(&Event::Acknowledged { tag, failed, no_space });
-        self.script.told.failed_requests += u64::from(failed);
-    }
-
-    fn gave_up(&mut self, member: u16) {
-        self.script.answered(&Event::GaveUp { member });
-        self.left(member);
-    }
-}
-
-impl Stage<'_> {
-    /// Sets the content that the read that completes next returns.
-    fn finds(&mut self, member: u16, page: u32, bytes: &[u8]) {
-        let place = (member, page);
-        let is_whole = self.versions.before(place).is_empty();
-        let pages = if is_whole { &mut self.held } else { &mut self.overtaken };
-        pages.insert(place, bytes.into());
-    }
-
-    /// The read that completes next returns the content from before the `nth` change. Returns false if there was no
-    /// such change.
-    fn finds_earlier(&mut self, member: u16, page: u32, nth: u32, page_bytes: u32) -> bool {
-        let place = (member, page);
-        let Some(before) = self.versions.before(place).get(nth as usize) else { return false };
-        let bytes = before.clone().unwrap_or_else(|| vec![0; page_bytes as usize].into());
-        self.overtaken.insert(place, bytes);
-        true
-    }
-
-    fn left(&mut self, member: u16) {
-        let at = self.script.told.took_ns;
-        self.script.told.left.push((member, at));
-    }
-
-    /// Completes an operation, and puts the content that it read into the memory of the controller. Returns false if no
-    /// such operation is in flight.
-    fn over(&mut self, id: OperationId, outcome: Outcome, memory: &mut Pages) -> bool {
-        let Some((operation, page)) = self.under_way.remove(&id) else { return false };
-        self.script.told.failed_operations += u64::from(outcome != Outcome::Done);
-        let place = (operation.member, operation.page);
-        if operation.kind != OperationKind::Flush {
-            self.versions.over(place);
-        }
-        if operation.kind == OperationKind::Read && outcome == Outcome::Done {
-            let into = memory.page_mut(page);
-            match self.overtaken.remove(&place).as_ref().or_else(|| self.held.get(&place)) {
-                Some(bytes) => into.copy_from_slice(bytes),
-                None => into.fill(0),
-            }
-        }
-        true
-    }
-}
-
 /// Replays the script to a controller. Fails with the reason, if the script has an event that no engine records.
 fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String> {
     let members = head.capabilities();
@@ -441,13 +327,7 @@ fn play(head: &Head, scheme: &Scheme, script: &mut Script) -> Result<(), String>
         }
     };
     script.answered(&Event::Assembled { epoch: opened.epoch });
-    let stage = Stage {
-        script,
-        under_way: BTreeMap::new(),
-        held: BTreeMap::new(),
-        versions: Versions::default(),
-        overtaken: BTreeMap::new(),
-    };
+    let stage = Stage::new(script);
     Player { array, stage, page_bytes: members.page_bytes, now: 0 }.play()
 }
 

@@ -1,7 +1,6 @@
 //! X-Code over files: stripes as deep as they are wide, assembled again without any two of their members, and rebuilt.
 
-use stripewise_array::placement::Persistence;
-use stripewise_array::{Metadata, Scheme};
+use stripewise_array::{Metadata, Persistence, Scheme};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Backend, Engine};
 

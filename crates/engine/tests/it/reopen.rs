@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use stripewise_array::placement::Persistence;
-use stripewise_array::{Class, Scheme, SchemeError, SubmitError};
+use stripewise_array::{Class, Persistence, Scheme, SchemeError, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Backend, Engine, EngineError, FileError, FileTrouble, MemberFile, Options};
 use tempfile::TempDir;

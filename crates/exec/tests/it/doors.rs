@@ -4,9 +4,9 @@ use stripewise_core::geometry::Place;
 use stripewise_core::ids::{NONE, PlanId, RequestId, RowNo};
 use stripewise_core::memory::{Memory as _, PageMemory};
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome, Timing};
-use stripewise_core::plan::Purpose;
 use stripewise_core::request::{HostRequest, RequestKind};
-use stripewise_core::row_locks::RowLock;
+use stripewise_exec::plan::Purpose;
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::{ArrayOf, Controller as _, Executor};
 use stripewise_testkit::World;
 

@@ -1,19 +1,20 @@
 //! A placement of whole rows: a write takes its row exclusively, and writes its pages with new parity from all of the row.
 
 use stripewise_core::bits::columns;
-use stripewise_core::driver::Driver;
 use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::members::Members;
 use stripewise_core::memory::PageMemory;
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::Purpose;
 use stripewise_core::request::RequestKind;
-use stripewise_core::row_locks::RowLock;
-use stripewise_core::scheme::{Members, Scheme};
 use stripewise_exec::bytes::Version;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Purpose;
+use stripewise_exec::row_locks::RowLock;
 use stripewise_exec::split::mask_of;
 use stripewise_exec::{
     ArrayOf, Built, Executor, Metadata, Placement, PlanHandler, Sizes, Split, TooManyLost,
 };
+use stripewise_scheme::Scheme;
 
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;

@@ -1,9 +1,9 @@
 //! Plans: row locks, and operations that fail.
 
-use stripewise_core::format::FailReason;
 use stripewise_core::operation::{OperationKind, Outcome};
 use stripewise_core::request::RequestKind;
 use stripewise_exec::Controller as _;
+use stripewise_format::FailReason;
 
 use crate::rig::Rig;
 

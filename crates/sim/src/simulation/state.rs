@@ -1,6 +1,6 @@
 //! State that the flash reports of its members.
 
-use stripewise_array::update::MemberLoad;
+use stripewise_array::MemberLoad;
 use stripewise_base::Nanos;
 use stripewise_flash::{Flash, Media};
 

@@ -325,7 +325,9 @@ fn the_lock_file_may_lack_what_other_crates_need() {
 fn this_tree_has_the_fingerprint_of_this_program() {
     let Sources { digest, read } = fingerprint(Path::new(ROOT)).unwrap();
     assert_eq!(format!("{digest:016x}"), stripewise_sim::SOURCES);
-    for name in ["base", "code", "flash", "trace", "core", "exec", "array", "sim"] {
+    for name in
+        ["base", "code", "flash", "trace", "core", "format", "policy", "scheme", "exec", "array", "sim"]
+    {
         assert!(
             read.contains(&Path::new(ROOT).join("crates").join(name).join("src")),
             "{name} decides results"

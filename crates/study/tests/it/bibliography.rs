@@ -77,6 +77,9 @@ fn every_citation_of_a_scheme_or_a_source_is_in_the_list_and_every_work_is_cited
     }
     for folder in [
         "crates/core/src",
+        "crates/format/src",
+        "crates/policy/src",
+        "crates/scheme/src",
         "crates/exec/src",
         "crates/array/src",
         "crates/code/src",

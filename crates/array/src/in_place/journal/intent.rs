@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 
-use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{IntentPage, Uuid};
 use stripewise_core::ids::PlanId;
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_format::{IntentPage, Uuid};
 
 use crate::in_place::journal::Work;
 
@@ -220,7 +220,7 @@ impl Intent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stripewise_core::format::in_place::InPlaceShape;
+    use stripewise_format::in_place::InPlaceShape;
 
     fn intent() -> Intent {
         let shape = InPlaceShape { page_bytes: 512, pages: 8000, columns: 5, copies: 2, chunk_pages: 1 };

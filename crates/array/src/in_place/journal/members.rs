@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use super::{Replay, Ring, Work};
 use crate::membership::{self, Membership, Part};
 use stripewise_core::bugs::Bug;
-use stripewise_core::format::Superblock;
 use stripewise_core::ids::{PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
+use stripewise_format::Superblock;
 
 /// The number of plans of a walk in flight at once.
 const PLANS_OF_WALK: u32 = 4;

@@ -18,10 +18,10 @@ pub(crate) use replay::{Change, Replay};
 pub(crate) use ring::{Begun, Ring};
 pub(crate) use table::Checksums;
 
-use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{Area, RedoEntry, Uuid, crc32c};
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::PageId;
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_format::{Area, RedoEntry, Uuid, crc32c};
 
 /// The journal's own plans: one writes records, one frees them, one writes superblocks.
 pub(crate) const PLANS: u32 = 3;

@@ -1,6 +1,6 @@
 //! The state of a replay of the journal on a member that returns.
 
-use stripewise_core::format::{RedoEntry, RedoKind, RedoRecord};
+use stripewise_format::{RedoEntry, RedoKind, RedoRecord};
 
 /// A change that a record makes to the member.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! The table of checksums in memory, and which of its pages are newer than their copies on the members.
 
-use stripewise_core::format::in_place::InPlaceLayout;
-use stripewise_core::format::{ChecksumPage, Uuid, crc32c};
 use stripewise_core::ids::NONE;
+use stripewise_format::in_place::InPlaceLayout;
+use stripewise_format::{ChecksumPage, Uuid, crc32c};
 
 /// The CRC-32C of every page of data and parity.
 #[derive(Debug)]
@@ -157,7 +157,7 @@ impl Checksums {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use stripewise_core::format::in_place::InPlaceShape;
+    use stripewise_format::in_place::InPlaceShape;
 
     proptest! {
         #[test]

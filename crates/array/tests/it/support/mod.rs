@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use stripewise_core::ids::PlanId;
 
-use stripewise_array::update::MemberLoad;
+use stripewise_array::coordination::GcControl;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, Members, NoMemory, Operation,
-    OperationId, Outcome, RequestKind, Scheme, SubmitError, Timing,
+    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, MemberLoad, Members, NoMemory,
+    Operation, OperationId, Outcome, RequestKind, Scheme, SubmitError, Timer, Timing,
 };
 
 /// Bytes of a page.
@@ -42,6 +42,14 @@ impl MemberLoad for World {
     }
 }
 
+impl Timer for World {
+    fn set_timer(&mut self, at: u64) {
+        self.timers.push(at);
+    }
+}
+
+impl GcControl for World {}
+
 impl Driver<NoMemory> for World {
     fn admits(&mut self, operation: &Operation) -> Admission {
         if self.running.contains_key(&operation.member) { Admission::Closed } else { Admission::Admitted }
@@ -55,10 +63,6 @@ impl Driver<NoMemory> for World {
 
     fn compute(&mut self, _plan: PlanId, _pages: u32) -> bool {
         true
-    }
-
-    fn set_timer(&mut self, at: u64) {
-        self.timers.push(at);
     }
 
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, (): ()) {

@@ -15,15 +15,15 @@
 //! segments; a stripe that describes itself is the summary block of section 3.2.
 
 use stripewise_core::bits::columns;
-use stripewise_core::driver::Driver;
-use stripewise_core::format::crc32c;
 use stripewise_core::ids::{PlanId, RequestId, RowNo};
 use stripewise_core::memory::{Memory as _, PageId, PageMemory};
 use stripewise_core::operation::{Class, OperationKind};
-use stripewise_core::plan::Purpose;
 use stripewise_core::request::RequestKind;
 use stripewise_exec::bytes::Version;
+use stripewise_exec::driver::Driver;
+use stripewise_exec::plan::Purpose;
 use stripewise_exec::{Built, Executor, Metadata, Placement, PlanHandler, Split, TooManyLost, When};
+use stripewise_format::crc32c;
 
 use super::record::Record;
 

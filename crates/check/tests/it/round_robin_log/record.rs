@@ -4,7 +4,7 @@
 //! Little endian: magic number, sequence number of the stripe, number of chunks, checksum of the record with zeros in
 //! its place; then for each chunk the host's page and the checksum of the content.
 
-use stripewise_core::format::crc32c;
+use stripewise_format::crc32c;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"RR-LOG-1");
 const HEAD: usize = 24;

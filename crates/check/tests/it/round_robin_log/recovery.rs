@@ -3,11 +3,11 @@
 use stripewise_check::Case;
 use stripewise_check::guest::{Guest, Members};
 use stripewise_code::Code;
-use stripewise_core::format::crc32c;
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::RowNo;
 use stripewise_core::memory::{Memory as _, PageMemory};
 use stripewise_exec::{ArrayOf, Executor, Sizes};
+use stripewise_format::crc32c;
 
 use super::placement::{Planted, RoundRobinLog};
 use super::record::Record;

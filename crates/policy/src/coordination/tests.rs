@@ -1,0 +1,274 @@
+//! Which members get permission, and when. The members report what a test makes them report.
+
+use stripewise_base::Nanos;
+use stripewise_base::share::Share;
+use stripewise_core::geometry::{Geometry, Level, Membership, Rotation, Shape};
+use stripewise_core::timer::Timer;
+
+use super::global::Global;
+use super::groups::Groups;
+use super::rotating::Rotating;
+use super::{
+    Activity, Ahead, CoordinationPolicy, CoordinationSection, GcControl, GcPermit, GcTurn, Start, Trigger,
+    Turn,
+};
+
+const MS: Nanos = 1_000_000;
+
+/// Eight members, their needs, and the requests that they received.
+#[derive(Default)]
+struct Told {
+    turns: [GcTurn; 8],
+    permitted: Vec<(u16, u32)>,
+    forbidden: Vec<u16>,
+    timers: Vec<Nanos>,
+    /// A member with permission begins at once.
+    is_rotating: bool,
+    /// Members below the soft limit.
+    near: Vec<u16>,
+    /// Members below half of the margin.
+    wanting: Vec<u16>,
+}
+
+impl Told {
+    fn needs(&mut self, member: u16, free_pages: u32) {
+        self.turns[member as usize].need = Some(free_pages);
+    }
+
+    fn finishes(&mut self, member: u16, need: Option<u32>) {
+        self.turns[member as usize] = GcTurn { collects: false, need };
+    }
+
+    fn asked(&mut self) -> (Vec<(u16, u32)>, Vec<u16>) {
+        (std::mem::take(&mut self.permitted), std::mem::take(&mut self.forbidden))
+    }
+}
+
+impl Timer for Told {
+    fn set_timer(&mut self, at: Nanos) {
+        self.timers.push(at);
+    }
+}
+
+impl GcControl for Told {
+    fn permit_gc(&mut self, member: u16, permit: GcPermit) {
+        self.permitted.push((member, permit.blocks));
+        let turn = &mut self.turns[member as usize];
+        let collects =
+            turn.collects || turn.need.is_some() || self.is_rotating || self.near.contains(&member);
+        *turn = GcTurn { collects, need: None };
+    }
+
+    fn is_near_gc(&self, member: u16, ahead: Ahead) -> bool {
+        ahead == Ahead::Share(Share(5_000)) && self.wanting.contains(&member)
+    }
+
+    fn forbid_gc(&mut self, member: u16) {
+        self.forbidden.push(member);
+    }
+
+    fn gc_turn(&self, member: u16) -> GcTurn {
+        self.turns[member as usize]
+    }
+}
+
+/// Eight members in this many groups.
+fn resolved(level: Level, groups: u32) -> Geometry {
+    let shape = Shape {
+        level,
+        members: 8,
+        groups,
+        chunk_bytes: 4096,
+        page_bytes: 4096,
+        member_pages: 64,
+        rotation: Rotation::default(),
+        rotate_every: 1,
+        membership: Membership::default(),
+    };
+    Geometry::new(&shape).unwrap()
+}
+
+fn rotating(turn: Turn, groups: u32) -> (Rotating, Told) {
+    let section =
+        CoordinationSection { policy: CoordinationPolicy::Rotating, turn, ..CoordinationSection::default() };
+    let groups = Groups::of_parity(&resolved(Level::Raid5, groups), 8);
+    (Rotating::new(section, groups), Told { is_rotating: true, ..Told::default() })
+}
+
+fn global(start: Start, trigger: Trigger, level: Level, groups: u32) -> (Global, Told) {
+    let policy = CoordinationPolicy::Global;
+    let section = CoordinationSection { policy, start, trigger, ..CoordinationSection::default() };
+    (Global::new(&section, Groups::of_requests(level, &resolved(level, groups), 8)), Told::default())
+}
+
+fn global_heard(global: &mut Global, now: Nanos, member: u16, activity: Activity, told: &mut Told) {
+    global.heard(now, member, activity, told);
+}
+
+fn heard(rotating: &mut Rotating, now: Nanos, member: u16, told: &mut Told) {
+    rotating.heard(now, member, told);
+}
+
+#[test]
+fn the_token_goes_to_the_member_with_the_fewest_free_pages_after_each_block() {
+    let (mut rotating, mut told) = rotating(Turn::Token, 1);
+    told.needs(1, 7);
+    heard(&mut rotating, 0, 1, &mut told);
+    assert_eq!(told.asked(), (vec![(1, 1)], vec![]));
+    told.needs(2, 5);
+    heard(&mut rotating, 0, 2, &mut told);
+    assert_eq!(told.asked(), (vec![], vec![]), "one at a time");
+    told.finishes(1, Some(6));
+    heard(&mut rotating, 0, 1, &mut told);
+    assert_eq!(told.asked(), (vec![(2, 1)], vec![1]));
+    // Of equals the next in order, so that no member waits forever.
+    told.needs(5, 6);
+    told.finishes(2, Some(6));
+    heard(&mut rotating, 0, 2, &mut told);
+    assert_eq!(told.asked(), (vec![(5, 1)], vec![2]));
+    for (before, after) in [(5, 1), (1, 2), (2, 1)] {
+        told.finishes(before, (before == 1).then_some(6));
+        heard(&mut rotating, 0, before, &mut told);
+        assert_eq!(told.asked(), (vec![(after, 1)], vec![before]));
+    }
+    told.finishes(1, None);
+    heard(&mut rotating, 0, 1, &mut told);
+    assert_eq!(told.asked(), (vec![], vec![1]), "nobody needs it");
+}
+
+#[test]
+fn each_group_has_a_permission_of_its_own() {
+    let (mut rotating, mut told) = rotating(Turn::Token, 2);
+    for member in [0, 3, 4] {
+        told.needs(member, 7);
+        heard(&mut rotating, 0, member, &mut told);
+    }
+    assert_eq!(told.asked(), (vec![(0, 1), (4, 1)], vec![]));
+}
+
+#[test]
+fn windows_pass_from_member_to_member_and_wait_for_the_block_in_hand() {
+    let (mut rotating, mut told) = rotating(Turn::Window, 1);
+    told.needs(2, 7);
+    heard(&mut rotating, 10 * MS, 2, &mut told);
+    assert_eq!((told.asked(), &told.timers[..]), ((vec![], vec![]), &[100 * MS][..]), "it is 0's window");
+    rotating.timer(100 * MS, &mut told);
+    assert_eq!(told.asked(), (vec![], vec![]));
+    rotating.timer(200 * MS, &mut told);
+    assert_eq!(told.asked(), (vec![(2, u32::MAX)], vec![]));
+    told.needs(3, 7);
+    heard(&mut rotating, 250 * MS, 3, &mut told);
+    rotating.timer(300 * MS, &mut told);
+    assert_eq!(told.asked(), (vec![], vec![2]), "its block is not done");
+    told.finishes(2, None);
+    heard(&mut rotating, 301 * MS, 2, &mut told);
+    assert_eq!(told.asked(), (vec![(3, u32::MAX)], vec![2]));
+    told.finishes(3, None);
+    heard(&mut rotating, 302 * MS, 3, &mut told);
+    rotating.timer(400 * MS, &mut told);
+    assert_eq!(told.asked(), (vec![], vec![3]));
+    assert_eq!(
+        told.timers,
+        [100 * MS, 200 * MS, 300 * MS, 400 * MS],
+        "with nobody in need time stands still"
+    );
+}
+
+const BUSY: Activity = Activity::Serving;
+
+/// All members get permission for one block; members with nothing to collect lose it at once.
+fn window(members: &[u16], rest: &[u16]) -> (Vec<(u16, u32)>, Vec<u16>) {
+    (members.iter().map(|&member| (member, 1)).collect(), rest.to_vec())
+}
+
+#[test]
+fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
+    let (mut global, mut told) = global(Start::Reactive, Trigger::Idle, Level::Raid5, 2);
+    told.near = vec![0, 3, 5];
+    told.needs(1, 7);
+    global_heard(&mut global, 0, 1, BUSY, &mut told);
+    // Member 5 is in another group. Member 2 has enough space and asks when it runs short. The earlier permission of 1 is
+    // void.
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[1, 2]));
+    // A member that is done loses its permission, so that its next need opens a window for all.
+    told.near.clear();
+    told.finishes(1, None);
+    global_heard(&mut global, 1, 1, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[], &[1]));
+    // A member that has to continue, or to begin meanwhile, does not wait for the end of a window.
+    told.finishes(0, Some(6));
+    global_heard(&mut global, 2, 0, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[0, 1, 2]));
+    told.needs(4, 5);
+    global_heard(&mut global, 3, 4, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[4, 5, 6, 7], &[4, 5, 6, 7]));
+    assert_eq!(told.timers, [], "it is reactive");
+}
+
+#[test]
+fn without_parity_all_members_collect_together() {
+    let (mut global, mut told) = global(Start::Reactive, Trigger::Idle, Level::Raid0, 1);
+    told.near = (0..8).collect();
+    told.needs(6, 7);
+    global_heard(&mut global, 0, 6, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[6]));
+}
+
+#[test]
+fn an_array_that_has_rested_collects_while_somebody_is_below_half_of_the_margin_until_a_request_comes() {
+    let (mut global, mut told) = global(Start::Proactive, Trigger::Idle, Level::Raid5, 1);
+    let all = [0, 1, 2, 3, 4, 5, 6, 7];
+    (told.near, told.wanting) = (vec![2, 4], vec![4]);
+    let rests = Activity::Resting { since: MS };
+    global.rests(MS, &mut told);
+    global.rests(MS, &mut told);
+    assert_eq!(told.timers, [2 * MS], "one timer");
+    // Requests were served until 1.5 ms: the idle time begins there.
+    global.timer(2 * MS, Activity::Resting { since: 3 * MS / 2 }, &mut told);
+    assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(5 * MS / 2)));
+    global.timer(5 * MS / 2, Activity::Draining, &mut told);
+    assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(7 * MS / 2)));
+    global.timer(7 * MS / 2, rests, &mut told);
+    assert_eq!(told.asked(), window(&all, &[0, 1, 3, 5, 6, 7]));
+    // One window follows another while a member needs one.
+    told.finishes(4, None);
+    global_heard(&mut global, 9 * MS, 4, rests, &mut told);
+    assert_eq!(told.asked(), window(&all, &[4, 0, 1, 3, 5, 6, 7]));
+    told.wanting.clear();
+    for member in [2, 4] {
+        told.finishes(member, None);
+        global_heard(&mut global, 10 * MS, member, rests, &mut told);
+        assert_eq!(told.asked(), window(&[], &[member]), "no member must collect soon");
+    }
+    told.wanting = vec![4];
+    global_heard(&mut global, 11 * MS, 4, BUSY, &mut told);
+    assert_eq!(told.asked(), window(&[], &[4]), "a request is under way");
+    global.timer(12 * MS, BUSY, &mut told);
+    assert_eq!(
+        (told.asked(), told.timers.len()),
+        (window(&[], &[]), 1),
+        "the end of serving asks for the next time"
+    );
+}
+
+#[test]
+fn the_soft_limit_asks_and_twice_the_margin_joins() {
+    let section = |start, trigger| CoordinationSection {
+        policy: CoordinationPolicy::Global,
+        start,
+        trigger,
+        ..CoordinationSection::default()
+    };
+    // 1 % of 512 blocks is 5, 2 % is 10; of 32 blocks, either is one.
+    let asks = |section: CoordinationSection| [512, 32].map(|blocks| section.asks_ahead().blocks(blocks));
+    assert_eq!(asks(section(Start::Reactive, Trigger::Idle)), [0, 0]);
+    assert_eq!(asks(section(Start::Proactive, Trigger::Idle)), [0, 0]);
+    assert_eq!(asks(section(Start::Proactive, Trigger::SoftLimit)), [5, 1]);
+    assert_eq!([512, 32].map(|blocks| Ahead::Share(Share(20_000)).blocks(blocks)), [10, 1]);
+    let joins = |start, trigger| {
+        let groups = Groups::of_parity(&resolved(Level::Raid5, 1), 8);
+        Global::new(&section(start, trigger), groups).permit.ahead
+    };
+    assert_eq!(joins(Start::Reactive, Trigger::Idle), Ahead::Share(Share(10_000)));
+    assert_eq!(joins(Start::Proactive, Trigger::SoftLimit), Ahead::Share(Share(20_000)));
+}
