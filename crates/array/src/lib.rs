@@ -21,8 +21,7 @@ pub use recovery::{
     Reconstruction, RecoveryReport, Trouble, Upgrade, create, leaves_room_for_owner,
 };
 pub use stripewise_core::bugs::Bug;
-pub use stripewise_core::geometry;
-pub use stripewise_core::ids::PlanId;
+pub use stripewise_core::ids::{PlanId, RowNo};
 pub use stripewise_core::loads::Loads;
 pub use stripewise_core::media::{At, Found, Media};
 pub use stripewise_core::member_load::MemberLoad;
@@ -32,6 +31,7 @@ pub use stripewise_core::operation::{Class, Operation, OperationId, OperationKin
 pub use stripewise_core::request::{HostRequest, RequestKind, SECTOR_BYTES, SubmitError};
 pub use stripewise_core::timer::Timer;
 pub use stripewise_core::times::CellTimes;
+pub use stripewise_core::{bits, geometry};
 pub use stripewise_exec::Controller;
 pub use stripewise_exec::driver::{Acknowledgement, Admission, Driver};
 pub use stripewise_exec::explain;

@@ -3,8 +3,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use stripewise_array::MemberLoad;
+use stripewise_array::bits::columns;
 use stripewise_array::custom::{self, ChooseRead};
-use stripewise_array::update::columns;
 
 use super::method::Method;
 
