@@ -23,7 +23,7 @@ pub fn check(bytes: &[u8]) {
         let most = stats.size_all.total_bytes / PAGE_BYTES + 2 * (stats.reads + stats.writes);
         assert!(footprint.touched_pages_4k <= most);
     }
-    let told: u64 = stats.volumes.iter().map(|volume| volume.requests).sum();
-    assert_eq!(told + stats.other_volumes_requests, stats.requests);
+    let total: u64 = stats.volumes.iter().map(|volume| volume.requests).sum();
+    assert_eq!(total + stats.other_volumes_requests, stats.requests);
     assert!(!stats.to_string().is_empty());
 }

@@ -54,8 +54,8 @@ pub fn run(corpus: &Path, targets: &[Target<'_>]) {
         return;
     }
     let only = std::env::var("STRIPEWISE_FUZZ_TARGET").ok();
-    let is_asked = |target: &&Target<'_>| only.as_deref().is_none_or(|only| only == target.name);
-    let next = Mutex::new(targets.iter().filter(is_asked));
+    let is_requested = |target: &&Target<'_>| only.as_deref().is_none_or(|only| only == target.name);
+    let next = Mutex::new(targets.iter().filter(is_requested));
     let work = || {
         loop {
             let target = next.lock().expect("no thread panics while it takes a target").next();
@@ -83,12 +83,12 @@ fn one(corpus: &Path, target: &Target<'_>) {
     assert!(!files.is_empty(), "fuzz/corpus/{} is empty", target.name);
     files.iter_mut().for_each(|file| file.truncate(target.longest));
     let begun = Instant::now();
-    let goes_on = |done: u64| match seconds {
+    let continues = |done: u64| match seconds {
         Some(seconds) => begun.elapsed() < Duration::from_secs(seconds),
         None => done < FEW,
     };
     let (mut prng, mut done) = (Prng::new(seed), 0);
-    while goes_on(done) {
+    while continues(done) {
         let mut input = pick(&mut prng, &files).clone();
         for _ in 0..1 + prng.below(CHANGES) {
             change(&mut prng, &mut input, &files);

@@ -163,7 +163,7 @@ pub fn check_client(bytes: &[u8]) {
     let whole = Talk::run(stream, stream.len().max(1), way);
     let pieces = Talk::run(stream, 1 + usize::from(way >> 2), way);
     assert_eq!(pieces, whole, "pieces mean something else");
-    assert!(whole.answers.len() + whole.in_flight <= Talk::ASKED);
+    assert!(whole.answers.len() + whole.in_flight <= Talk::REQUESTS);
 }
 
 /// The state and the sent bytes of a client.
@@ -178,7 +178,7 @@ struct Talk {
 
 impl Talk {
     /// Number of requests of the client.
-    const ASKED: usize = 6;
+    const REQUESTS: usize = 6;
 
     fn run(stream: &[u8], piece: usize, way: u8) -> Self {
         let mut client = Client::new("disk", Wishes { structured: way & 1 != 0, allocation: way & 2 != 0 });

@@ -40,17 +40,17 @@ fn replay(bytes: &[u8]) {
 /// If an error does not name the transcript.
 pub fn replayed(bytes: &[u8]) -> Result<Replayed, String> {
     let path = Path::new("the transcript");
-    let told = |error: stripewise_engine::transcript::ReplayError| {
+    let message = |error: stripewise_engine::transcript::ReplayError| {
         let text = error.to_string();
         assert!(text.starts_with("transcript `the transcript`: ") && !error.reason.is_empty(), "{text}");
         text
     };
-    let replay = Replay::of(path, Cursor::new(bytes.to_vec())).map_err(told)?;
+    let replay = Replay::of(path, Cursor::new(bytes.to_vec())).map_err(message)?;
     let offered = replay.head().offered.iter().map(|&(pages, _)| pages);
     if offered.chain([replay.head().pages.0]).any(|pages| pages > PAGES_MAX) {
         return Err("too large for this check".to_owned());
     }
-    replay.run().map_err(told)
+    replay.run().map_err(message)
 }
 
 /// A file of valid blocks.

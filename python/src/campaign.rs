@@ -356,7 +356,7 @@ fn shown(counts: &Counts) -> Value {
 }
 
 impl Watch for Stop {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         !self.is_set()
     }
 }

@@ -44,16 +44,17 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
         Error::Stopped => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         Error::Within { scheme, source } => {
             let inner = raised(py, *source);
-            let told = inner.value(py).call_method1("add_note", (format!("in the run of scheme {scheme}"),));
-            told.map_or_else(|failed| failed, |_| inner)
+            let noted = inner.value(py).call_method1("add_note", (format!("in the run of scheme {scheme}"),));
+            noted.map_or_else(|failed| failed, |_| inner)
         }
         Error::Policy { scheme, seed, source } => {
             let raised = exception(py, "PolicyError", message, ErrorPlace::default());
-            let told = raised.value(py).setattr("scheme", scheme).and(raised.value(py).setattr("seed", seed));
+            let noted =
+                raised.value(py).setattr("scheme", scheme).and(raised.value(py).setattr("seed", seed));
             if let Ok(cause) = source.downcast::<PyErr>() {
                 raised.set_cause(py, Some(*cause));
             }
-            told.map_or_else(|failed| failed, |()| raised)
+            noted.map_or_else(|failed| failed, |()| raised)
         }
         other => {
             let (class, place) = class(&other);

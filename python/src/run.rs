@@ -339,7 +339,7 @@ fn setups(runs: &[&Run]) -> Vec<(String, ArrayRef)> {
     let has_column = |name: &str| SETUP.iter().any(|(_, known, _)| *known == name);
     // The workload's own keys are in its column.
     let counts = |name: &str| !settings::is_of_scheme(name) && !settings::is_seed(name);
-    for name in settings::telling(&all, counts) {
+    for name in settings::distinguishing(&all, counts) {
         if !has_column(name) && !name.starts_with("workload.") {
             columns.push((name.to_owned(), texts(name)));
         }

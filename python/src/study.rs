@@ -189,7 +189,7 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         !self.stop.is_set()
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct Workload {
 }
 
 impl Observer for Stop {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         !self.is_set()
     }
 }

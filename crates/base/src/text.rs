@@ -116,9 +116,9 @@ impl<W: io::Write> io::Write for VisibleLines<W> {
         while let Some(chunk) = chunks.next() {
             self.to.write_all(visible_lines(chunk.valid()).as_bytes())?;
             let rest = chunk.invalid();
-            let may_go_on = chunks.peek().is_none()
+            let may_continue = chunks.peek().is_none()
                 && std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none());
-            match may_go_on {
+            match may_continue {
                 true => self.begun.extend_from_slice(rest),
                 false if rest.is_empty() => {}
                 false => self.to.write_all("\u{fffd}".as_bytes())?,

@@ -69,7 +69,7 @@ pub fn check(plan: &Plan, observer: &dyn Observer) -> Result<Check, Error> {
     let (least, most) = plan.file().replicate.rule.range();
     let mut skipped: BTreeMap<String, (u64, String)> = BTreeMap::new();
     for cell in plan.cells() {
-        if !observer.go_on() {
+        if !observer.may_continue() {
             return Err(stripewise_study::Error::Stopped.into());
         }
         let (fitting, reasons) = plan.fitting(&cell, observer);

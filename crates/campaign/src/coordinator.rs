@@ -116,7 +116,7 @@ impl Coordinator {
             (!tasks.is_empty()).then_some(Out { tasks, lost: 0 })
         });
         let Some(out) = out else {
-            let is_done = self.out.is_empty() && (self.schedule.is_done() || !observer.go_on());
+            let is_done = self.out.is_empty() && (self.schedule.is_done() || !observer.may_continue());
             return if is_done { Next::Done } else { Next::Wait };
         };
         self.batches += 1;
@@ -199,7 +199,7 @@ impl Coordinator {
             let message = format!("its worker died {lost} times: {reason}");
             let failed = self.failure(task, message, false, lost);
             self.store.fail(&failed)?;
-            self.schedule.given_up(task, failed);
+            self.schedule.abandoned(task, failed);
             return Ok(self.counts());
         }
         let others = tasks.split_off(tasks.len() / 2);

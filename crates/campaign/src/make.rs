@@ -15,7 +15,7 @@ use crate::store::{KnownRow, StudyStore, figures_of};
 /// Observes the making of runs.
 pub trait Watch: Sync {
     /// Whether to continue. Once it is false, the runs end soon; what is finished is committed.
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         true
     }
 
@@ -44,8 +44,8 @@ impl Limited<'_> {
 }
 
 impl Observer for Limited<'_> {
-    fn go_on(&self) -> bool {
-        self.watch.go_on() && !self.is_late()
+    fn may_continue(&self) -> bool {
+        self.watch.may_continue() && !self.is_late()
     }
 }
 
@@ -53,8 +53,8 @@ impl Observer for Limited<'_> {
 pub(crate) struct Watching<'a>(pub(crate) &'a dyn Watch);
 
 impl Observer for Watching<'_> {
-    fn go_on(&self) -> bool {
-        self.0.go_on()
+    fn may_continue(&self) -> bool {
+        self.0.may_continue()
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn make_all(
 
 /// Makes one run; none if the user stopped it.
 fn make(plan: &Plan, task: &Task, watch: &dyn Watch) -> Option<Result<InMemory, Reason>> {
-    if !watch.go_on() {
+    if !watch.may_continue() {
         return None;
     }
     watch.begins(&|| plan.name_of_run(&task.cell, task.scheme, task.seed));
@@ -130,7 +130,7 @@ fn make(plan: &Plan, task: &Task, watch: &dyn Watch) -> Option<Result<InMemory, 
             Reason { message, is_refused: false }
         })
     }));
-    if !watch.go_on() {
+    if !watch.may_continue() {
         return None;
     }
     Some(made.unwrap_or_else(|panic| {

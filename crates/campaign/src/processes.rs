@@ -51,7 +51,7 @@ pub fn run_in_processes(
             let mut process = idle.take().map_or_else(started, Ok)?;
             match process.make(&batch, hand)? {
                 Made::Done => idle = Some(process),
-                Made::Died(_) if !hand.go_on() => break,
+                Made::Died(_) if !hand.may_continue() => break,
                 Made::Died(reason) => {
                     hand.report(|coordinator| coordinator.lost(batch.id, &reason))?;
                 }
@@ -217,8 +217,8 @@ struct Serving<'a> {
 }
 
 impl Watch for Serving<'_> {
-    fn go_on(&self) -> bool {
-        !self.has_ended.load(Ordering::Relaxed) && self.watch.go_on()
+    fn may_continue(&self) -> bool {
+        !self.has_ended.load(Ordering::Relaxed) && self.watch.may_continue()
     }
 }
 

@@ -57,8 +57,8 @@ pub(crate) struct Hand<'a> {
 }
 
 impl Watch for Hand<'_> {
-    fn go_on(&self) -> bool {
-        self.watch.go_on() && !self.shared.has_error()
+    fn may_continue(&self) -> bool {
+        self.watch.may_continue() && !self.shared.has_error()
     }
 
     fn begins(&self, run: &dyn Fn() -> String) {
@@ -75,7 +75,7 @@ impl Hand<'_> {
     pub(crate) fn next(&self) -> Option<Batch> {
         let mut coordinator = self.shared.coordinator();
         loop {
-            if !self.go_on() {
+            if !self.may_continue() {
                 return None;
             }
             match coordinator.next(&Watching(self.watch)) {
@@ -161,7 +161,7 @@ pub(crate) fn drive(
         while *working > 0 {
             let waited = shared.ended.wait_timeout(working, LOOK);
             working = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if *working > 0 && !hand.go_on() {
+            if *working > 0 && !hand.may_continue() {
                 drop(working);
                 stop();
                 working = shared.working();
@@ -173,7 +173,7 @@ pub(crate) fn drive(
     if let Some(error) = error {
         return Err(error);
     }
-    if !watch.go_on() {
+    if !watch.may_continue() {
         return Err(stripewise_study::Error::Stopped.into());
     }
     coordinator.finish()

@@ -151,7 +151,7 @@ impl Schedule {
 
     /// Opens the next point.
     fn open_next(&mut self, observer: &dyn Observer) -> ControlFlow<()> {
-        if self.limit == 0 || !observer.go_on() {
+        if self.limit == 0 || !observer.may_continue() {
             return ControlFlow::Break(());
         }
         let Some(cell) = self.cursor.next(&self.plan) else { return ControlFlow::Break(()) };
@@ -234,7 +234,7 @@ impl Schedule {
     pub(crate) fn failed(&mut self, task: &Task, failed: Failed) {
         let again = !failed.is_refused && failed.attempts <= self.plan.file().fail.retries;
         if !again || self.limit == 0 {
-            self.given_up(task, failed);
+            self.abandoned(task, failed);
             return;
         }
         self.failures.insert(task.key, failed);
@@ -243,7 +243,7 @@ impl Schedule {
     }
 
     /// A run is not tried any more.
-    pub(crate) fn given_up(&mut self, task: &Task, failed: Failed) {
+    pub(crate) fn abandoned(&mut self, task: &Task, failed: Failed) {
         self.failures.insert(task.key, failed);
         self.counts.failed += 1;
         self.ended(task, true);

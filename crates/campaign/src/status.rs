@@ -97,7 +97,7 @@ pub fn visit(
     all.extend(figures.iter().cloned());
     let known = store.load(&all)?;
     for cell in plan.cells() {
-        if !observer.go_on() {
+        if !observer.may_continue() {
             return Err(StudyError::Stopped.into());
         }
         let (fitting, refused) = plan.fitting(&cell, observer);

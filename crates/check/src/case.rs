@@ -80,8 +80,8 @@ pub struct Case {
     #[serde(default)]
     pub hides_old_versions: bool,
     /// Whether members are described to the controller as neither reporting state nor accepting control of collection.
-    #[serde(default, skip_serializing_if = "is_off")]
-    pub tells_nothing: bool,
+    #[serde(default, rename = "tells_nothing", skip_serializing_if = "is_off")]
+    pub reports_nothing: bool,
     /// Whether members keep acknowledged writes in volatile memory until a flush.
     #[serde(default)]
     #[serde(alias = "volatile_elements")]
@@ -141,8 +141,8 @@ impl Case {
     pub fn capabilities(&self, shape: &Shape) -> Members {
         let members = stripewise_sim::members(&self.device, shape);
         let old_versions = if self.hides_old_versions { 0 } else { members.old_versions };
-        let tells = !self.tells_nothing;
-        let (gc_control, gc_state) = (members.gc_control && tells, members.gc_state && tells);
+        let reports = !self.reports_nothing;
+        let (gc_control, gc_state) = (members.gc_control && reports, members.gc_state && reports);
         Members { old_versions, volatile_cache: self.volatile_members, gc_control, gc_state, ..members }
     }
 

@@ -165,9 +165,9 @@ where
             }
             self.event.set(self.event.get() + 1);
             self.simulation.world.host.event = self.event.get();
-            let goes_on = self.simulation.step();
+            let continues = self.simulation.step();
             self.look()?;
-            if !goes_on {
+            if !continues {
                 break;
             }
             if self.event.get() > self.limit {

@@ -127,7 +127,7 @@ impl Arguments {
             }
             count += 1;
             let passed = begin.elapsed();
-            progress.tell(|| format!("seed {seed}"));
+            progress.show(|| format!("seed {seed}"));
             if passed >= limit {
                 break;
             }

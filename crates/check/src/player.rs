@@ -52,7 +52,7 @@ pub(crate) struct AcknowledgedRequest {
     pub no_space: bool,
 }
 
-/// Statistics of a run, so that a test can tell whether the run exercised its subject.
+/// Statistics of a run, so that a test can check whether the run exercised its subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Requests acknowledged with success.

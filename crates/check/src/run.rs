@@ -243,9 +243,9 @@ impl<'a> CaseRun<'a> {
             let media = self.simulation.world.flash.media();
             host.faults = media.log().len();
             host.changes = media.durable().map_or(0, Durable::changes);
-            let goes_on = self.simulation.step();
+            let continues = self.simulation.step();
             self.look()?;
-            if !goes_on {
+            if !continues {
                 break;
             }
             if self.event.get() > self.limit {
@@ -442,7 +442,7 @@ impl<'a> CaseRun<'a> {
         if self.is_elastic() {
             return self.settled_log();
         }
-        let late = self.simulation.array.late_rows();
+        let late = self.simulation.array.deferred_rows();
         let kept = self.simulation.world.flash.pinned();
         if late > 0 || kept > 0 {
             return Err(format!(

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sector_tells_its_write_and_its_place() {
+    fn every_sector_records_its_write_and_its_place() {
         let mut bytes = vec![0; 3 * SECTOR];
         fill(&mut bytes, 7, 42);
         let found: Vec<Found> = bytes.chunks(SECTOR).map(Found::of).collect();

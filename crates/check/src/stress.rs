@@ -98,7 +98,7 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(20),
         hides_old_versions: draw.percent(40),
-        tells_nothing: false,
+        reports_nothing: false,
         volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),

@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         }
     };
     let rate = rule.as_ref().map_or(Rate::FIXED, Rule::rate);
-    let ended = args.until.as_ref().and_then(|until| made.told(&until.figure));
+    let ended = args.until.as_ref().and_then(|until| made.describe(&until.figure));
     let until = args.until.as_ref().and_then(|until| made.json(&until.figure));
     let Made { finished, failures, .. } = made;
     let runs = finished.len() + failures.len();
@@ -211,14 +211,14 @@ fn merged(failures: Vec<(String, Error)>, made: usize) -> Vec<Failure> {
             schemes.push(scheme);
         }
     }
-    let told = groups.into_iter().map(|(failure, runs, schemes)| match (&runs[..], &schemes[..]) {
+    let failures = groups.into_iter().map(|(failure, runs, schemes)| match (&runs[..], &schemes[..]) {
         ([], _) => failure,
         ([only], _) => failure.within(&format!("scheme {only}")),
         (all, _) if all.len() == made => failure.within(&format!("all {} runs", all.len())),
         (some, [scheme]) => failure.within(&format!("scheme {scheme}, {} runs", some.len())),
         (some, several) => failure.within(&format!("schemes {}, {} runs", several.join("; "), some.len())),
     });
-    told.collect()
+    failures.collect()
 }
 
 /// Names and values, aligned.

@@ -291,7 +291,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
             return Err(Failure::usage(format!("--fail {member}: the array's members are 0 to {last}")));
         }
         listener.failed.push(member);
-        array.member_failed(now, member, FailReason::Asked, &mut listener);
+        array.member_failed(now, member, FailReason::Requested, &mut listener);
     }
     let mut answers = Vec::new();
     for (tag, (kind, extent)) in args.requests.0.iter().enumerate() {

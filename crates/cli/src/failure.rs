@@ -24,7 +24,7 @@ pub(crate) enum Failure {
     /// of its own, where [`Self::Failed`] means that the command found a problem.
     Refused(String),
     /// The output contains the finding; this is its exit code.
-    Told(u8),
+    Reported(u8),
     /// The user stopped it.
     Interrupted,
     /// The reader of the output has gone: no work is left.
@@ -67,7 +67,7 @@ impl Failure {
     pub(crate) fn message(&self) -> &str {
         match self {
             Self::Usage(message) | Self::Failed(message) | Self::Refused(message) => message,
-            Self::Told(_) | Self::Interrupted | Self::ReaderGone => "interrupted",
+            Self::Reported(_) | Self::Interrupted | Self::ReaderGone => "interrupted",
         }
     }
 
@@ -86,7 +86,7 @@ impl Failure {
             Self::Failed(message) => (message.clone(), 1),
             Self::Refused(message) => (message.clone(), 2),
             Self::Interrupted => ("interrupted".to_owned(), 130),
-            Self::Told(code) => return ExitCode::from(*code),
+            Self::Reported(code) => return ExitCode::from(*code),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         say("error", anstyle(clap::builder::styling::AnsiColor::Red), &message);

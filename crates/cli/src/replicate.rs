@@ -141,7 +141,7 @@ impl Made {
     }
 
     /// Why the seeds ended, for people.
-    pub(crate) fn told(&self, figure: &str) -> Option<String> {
+    pub(crate) fn describe(&self, figure: &str) -> Option<String> {
         let Ended { seeds, why } = self.ended.as_ref()?;
         let why = match why {
             Why::Exact => "no seed changes anything".to_owned(),

@@ -349,7 +349,7 @@ impl StudyArgs {
 pub(crate) struct Patient;
 
 impl Observer for Patient {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         !interrupt::requested()
     }
 }
@@ -369,8 +369,8 @@ impl Lines {
 }
 
 impl Observer for Lines {
-    fn go_on(&self) -> bool {
-        Patient.go_on()
+    fn may_continue(&self) -> bool {
+        Patient.may_continue()
     }
 
     fn began(&self, run: usize, scheme: &str) {

@@ -66,7 +66,7 @@ pub enum Bug {
     /// A scrub counts bad pages of a stripe that lost its last valid chunk before they were read.
     DeadStripeCounted,
     /// A record that is written while a group is beyond parity states as freed what was freed before.
-    FreedToldBeyond,
+    FreedRecordedBeyond,
     /// A copy of a superblock that was left unfinished when another member was lost counts as damage of its member.
     TornCopyCharged,
     /// A member that failed while a record of the journal was written counts as one that has it.
@@ -88,7 +88,7 @@ pub enum Bug {
     /// A row in a region that is marked is written although its group is beyond parity.
     MarkedRowWritten,
     /// A record of the journal calls all members missing that failed, also if the group cannot do without them.
-    AllMissingTold,
+    AllMissingRecorded,
     /// A version of the superblocks is completed although a member failed and returned before its front copy was durable.
     TornFrontCounts,
     /// A member that may have no back copy of the superblock, and returns, gets the next front copy at once.
@@ -504,7 +504,7 @@ impl Bug {
         Self::BusyCopyWhole,
         Self::LaterBatchPassed,
         Self::DeadStripeCounted,
-        Self::FreedToldBeyond,
+        Self::FreedRecordedBeyond,
         Self::TornCopyCharged,
         Self::FailedKeeperCounts,
         Self::ScrubNotContinued,
@@ -515,7 +515,7 @@ impl Bug {
         Self::UnchangedRowsForgotten,
         Self::NotReplayed,
         Self::MarkedRowWritten,
-        Self::AllMissingTold,
+        Self::AllMissingRecorded,
         Self::TornFrontCounts,
         Self::FrontCopyFirst,
         Self::KeptMetadataCleared,

@@ -54,7 +54,7 @@ pub enum SubmitError {
     /// The array is read-only.
     #[error("the array is read-only: it takes no writes and no trims")]
     ReadOnly,
-    /// A log has used up what tells versions of its chunks apart since the assembly.
+    /// A log has used up the write sequence numbers of its epoch.
     #[error("write sequence numbers are exhausted: the log takes no writes and no trims; restart the server")]
     EpochOver,
 }

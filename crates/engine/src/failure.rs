@@ -10,7 +10,7 @@ use stripewise_array::{Operation, OperationKind};
 #[derive(Debug)]
 pub enum Failure {
     /// The caller failed it with [`crate::Engine::fail`].
-    Asked,
+    Requested,
     /// It was absent when the array was assembled, or its content was stale.
     Absent,
     /// Its file has become smaller than the part that the array uses.
@@ -50,7 +50,7 @@ impl Failure {
     /// What it means for the content of the member, if the member returns.
     pub fn reason(&self) -> FailReason {
         match self {
-            Self::Asked => FailReason::Asked,
+            Self::Requested => FailReason::Requested,
             Self::Absent => FailReason::Unknown,
             Self::Shrunk { .. } => FailReason::Damage,
             Self::Error { .. } | Self::Unconfirmed { .. } | Self::Hung { .. } => FailReason::Gone,
@@ -62,7 +62,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (operation, error) = match self {
-            Self::Asked => return f.write_str("it was taken out of service"),
+            Self::Requested => return f.write_str("it was taken out of service"),
             Self::Unreliable { text, .. } => return f.write_str(text),
             Self::Unconfirmed { waited } => {
                 return write!(

@@ -21,7 +21,7 @@ use crate::jobs::Jobs;
 use crate::out_of_space::{Waiting, bits};
 use crate::owner::{Keeper, OwnerError};
 use crate::recording::Recording;
-use crate::still::{SLOW_NS, Watch};
+use crate::stalls::{SLOW_NS, Watch};
 use crate::store::outcome_of;
 use crate::transcript::{Event, Scribe};
 
@@ -219,7 +219,7 @@ impl<B: Backend> MemberIo<B> {
 
     /// Writes an event or an answer of the controller to the transcript, if there is one.
     #[inline]
-    pub(crate) fn told(&mut self, event: impl FnOnce() -> Event) {
+    pub(crate) fn record_event(&mut self, event: impl FnOnce() -> Event) {
         if let Some(scribe) = &mut self.scribe {
             scribe.note(&event());
         }
@@ -460,7 +460,7 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
             return Admission::Admitted;
         }
         member.refused = true;
-        self.told(|| Event::Refused);
+        self.record_event(|| Event::Refused);
         Admission::Closed
     }
 
@@ -488,22 +488,22 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
 
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, payload: Payload) {
         let &Acknowledgement { tag, failed, no_space, .. } = acknowledgement;
-        self.told(|| Event::Acknowledged { tag, failed, no_space });
+        self.record_event(|| Event::Acknowledged { tag, failed, no_space });
         self.jobs.part_over(acknowledgement, payload);
     }
 
-    fn gave_up(&mut self, member: u16) {
+    fn member_failed(&mut self, member: u16) {
         let place = &mut self.members[member as usize];
         let why = match place.last_error.take() {
             Some((operation, error)) => Failure::Error { operation, error },
-            None => Failure::Asked,
+            None => Failure::Requested,
         };
         let is_timeout =
             matches!(&why, Failure::Error { error, .. } if outcome_of(error) == Outcome::Timeout);
         self.incidents.note(Incident::Failed { member, reason: why.to_string(), is_timeout });
         place.failure = Some(why);
         self.leave(member);
-        self.told(|| Event::GaveUp { member });
+        self.record_event(|| Event::MemberFailed { member });
     }
 
     fn mismatched(&mut self, member: u16, page: u32) {

@@ -129,8 +129,8 @@ impl<M: Memory> Executor<M> {
 
     /// `plan` ends without having done its work.
     #[inline]
-    pub fn give_up(&mut self, plan: PlanId) {
-        self.plans[plan].gave_up = true;
+    pub fn abandon(&mut self, plan: PlanId) {
+        self.plans[plan].is_abandoned = true;
     }
 
     /// `plan`, which the placement owns, begins other work, without steps.
@@ -140,7 +140,7 @@ impl<M: Memory> Executor<M> {
         slot.purpose = purpose;
         slot.is_under_way = true;
         slot.lost = 0;
-        slot.gave_up = false;
+        slot.is_abandoned = false;
         slot.clear_steps();
     }
 
@@ -198,7 +198,7 @@ impl<M: Memory> Executor<M> {
 
     /// Hosts are not acknowledged by these steps: others will follow.
     #[inline]
-    pub fn acknowledge_nobody(&mut self, plan: PlanId) {
+    pub fn acknowledge_none(&mut self, plan: PlanId) {
         self.plans[plan].steps.ack_after = u8::MAX;
     }
 

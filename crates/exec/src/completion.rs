@@ -12,12 +12,12 @@ use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
     /// Completes the part of `plan` that hosts wait for: each of its requests waits for one thing less. While the plan
-    /// `goes_on` to write parity that follows data, flushes keep waiting: the data that they cover must tolerate the loss of a
+    /// `continues` to write parity that follows data, flushes keep waiting: the data that they cover must tolerate the loss of a
     /// member.
     pub(crate) fn acknowledge_plan<P: Placement<M>, D: Driver<M>>(
         &mut self,
         plan: PlanId,
-        goes_on: bool,
+        continues: bool,
         placement: &mut P,
         driver: &mut D,
     ) {
@@ -28,7 +28,7 @@ impl<M: Memory> Executor<M> {
         let mut node = std::mem::replace(&mut self.plans[plan].first_request, NONE);
         while node != NONE {
             let attachment = self.attachments[node];
-            if goes_on && self.requests[attachment.request].host.kind == RequestKind::Flush {
+            if continues && self.requests[attachment.request].host.kind == RequestKind::Flush {
                 node = self.attach_node(plan, node);
                 continue;
             }

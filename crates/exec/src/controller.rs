@@ -59,7 +59,7 @@ pub trait Controller<M: Memory> {
     fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D);
 
     /// Reports that a member without permission needs to collect, or that a member with permission finished a block.
-    fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D);
+    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D);
 
     /// Writes out content that is buffered in controller memory to gather more chunks, and updates deferred parity: at the end
     /// of a run.
@@ -163,8 +163,8 @@ impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
     }
 
     #[inline]
-    fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        self.exec.gc_news(now, member, driver);
+    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+        self.exec.gc_event(now, member, driver);
     }
 
     #[inline]

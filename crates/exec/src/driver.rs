@@ -110,7 +110,7 @@ pub trait Driver<M: Memory>: MemberLoad + Timer + GcControl {
     fn release(&mut self, _member: u16, _page: u32) {}
 
     /// The controller failed a member that did not answer or could not be written.
-    fn gave_up(&mut self, _member: u16) {}
+    fn member_failed(&mut self, _member: u16) {}
 
     /// The content that `member` returned for a read of `page` does not match its checksum, and that is an error of the
     /// member: the controller does not report what the member cannot have yet, or pages without live content.

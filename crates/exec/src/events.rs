@@ -190,11 +190,11 @@ impl<M: Memory> Executor<M> {
     }
 
     /// A member without permission needs to collect, or a member with permission finished a block.
-    pub fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+    pub fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
         self.advance(now);
         let activity = self.activity();
         if let Some(coordination) = &mut self.coordination {
-            coordination.heard(now, member, activity, driver);
+            coordination.gc_event(now, member, activity, driver);
         }
     }
 

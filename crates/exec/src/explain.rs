@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_told_by_policies_that_count_them() {
+    fn costs_are_reported_by_policies_that_count_them() {
         assert_eq!(
             words(Reason::LowerCost),
             "  RMW costs 810 ns: 180 for its slowest pre-read, 630 for the writes that it delays\n\

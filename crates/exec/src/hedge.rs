@@ -173,7 +173,7 @@ impl<M: Memory> Executor<M> {
                 return self.second_computed(plan, placement, driver);
             }
         }
-        self.race_goes_on(plan, placement, driver);
+        self.continue_race(plan, placement, driver);
     }
 
     /// The second side has decoded the columns that the first side has not read yet.
@@ -201,7 +201,7 @@ impl<M: Memory> Executor<M> {
             self.reads.counts.hedges_won += u64::from(slot.path.hedged.count_ones());
             self.end_race(plan, placement, driver);
         }
-        self.race_goes_on(plan, placement, driver);
+        self.continue_race(plan, placement, driver);
     }
 
     /// One side has all the content that hosts want. Operations of the other side that have not begun are dropped; nothing
@@ -237,7 +237,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Once all operations have completed, a decided race is over; a race that no side won is read again.
-    fn race_goes_on<P: Placement<M>, D: Driver<M>>(
+    fn continue_race<P: Placement<M>, D: Driver<M>>(
         &mut self,
         plan: PlanId,
         placement: &mut P,

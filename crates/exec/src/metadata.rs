@@ -59,7 +59,7 @@ pub trait Metadata<M: Memory>: Sized {
     fn mend(&mut self, _piece: Piece, _wanted: &mut Wanted, _exec: &Executor<M>) {}
 
     /// Starts another update of superblocks, unless another is in progress. Returns false if there is nothing to start.
-    fn tell_again(&mut self, _exec: &Executor<M>) -> bool {
+    fn rewrite_superblocks(&mut self, _exec: &Executor<M>) -> bool {
         false
     }
 

@@ -94,7 +94,7 @@ impl<M: Memory> Executor<M> {
         match walk.stage {
             Doing::Look => self.look_at_next(placement),
             Doing::Mend(wanted) => {
-                if self.tell_superblocks_again(&wanted, placement) {
+                if self.begin_rewrite(&wanted, placement) {
                     return true;
                 }
                 let is_mended = self.is_mended(&wanted, placement);
@@ -297,10 +297,10 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Starts to write superblocks again, if that is wanted and can be done. Returns false if there is nothing to start.
-    fn tell_superblocks_again<P: Placement<M>>(&mut self, wanted: &Wanted, placement: &mut P) -> bool {
+    fn begin_rewrite<P: Placement<M>>(&mut self, wanted: &Wanted, placement: &mut P) -> bool {
         let update = placement.superblock_on_members().map_or(0, |block| block.update);
-        let is_told = wanted.update.is_none_or(|before| update > before);
-        !is_told && !self.has_lost_data(placement) && placement.tell_again(self)
+        let is_written = wanted.update.is_none_or(|before| update > before);
+        !is_written && !self.has_lost_data(placement) && placement.rewrite_superblocks(self)
     }
 
     /// Whether the updates that repair damaged copies are written, or cannot be written now.

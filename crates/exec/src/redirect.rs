@@ -181,12 +181,12 @@ impl<M: Memory> Executor<M> {
 
     /// L_r: the time that a read of this page takes once it is started.
     fn read_ns<D: Driver<M>>(&self, member: u16, page: u32, driver: &D) -> Nanos {
-        let told = || driver.read_ns(member, page, false);
-        self.told(told).unwrap_or_else(|| self.reads.observed.service_ns(member).0)
+        let reported = || driver.read_ns(member, page, false);
+        self.reported(reported).unwrap_or_else(|| self.reads.observed.service_ns(member).0)
     }
 
     /// The member's own report, if the policy asks for it.
-    fn told<T>(&self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
+    fn reported<T>(&self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
         if self.scheme.read.state == StateSource::Model { ask() } else { None }
     }
 
@@ -200,7 +200,7 @@ impl<M: Memory> Executor<M> {
     ) -> Estimate {
         let (member, page) = placement.home_of(plan, column, self);
         let read = self.read_ns(member, page, driver);
-        let write = self.told(|| driver.write_ns(member));
+        let write = self.reported(|| driver.write_ns(member));
         let write = write.unwrap_or_else(|| self.reads.observed.service_ns(member).1);
         let (reads, writes) = (self.loads.reads[member as usize], self.loads.writes[member as usize]);
         Estimate { wait: read * u64::from(reads) + write * u64::from(writes), read }
@@ -232,7 +232,7 @@ impl<M: Memory> Executor<M> {
         driver: &D,
     ) -> Nanos {
         let (member, page) = placement.home_of(plan, column, self);
-        let Some(start) = self.told(|| driver.start_ns(member, page)) else {
+        let Some(start) = self.reported(|| driver.start_ns(member, page)) else {
             let load = self.loads.total(member as usize);
             return self.reads.observed.finish_ns(self.now, member, load).min(FOREVER);
         };

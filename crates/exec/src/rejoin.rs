@@ -58,7 +58,7 @@ pub enum RejoinError {
         /// Pages that the array needs.
         needed: u32,
     },
-    /// Identifiers tell members apart.
+    /// Identifiers distinguish members.
     #[error("it has the identifier {uuid}, which member {number} has or had; give a replacement a new one")]
     Twin {
         /// The identifier.

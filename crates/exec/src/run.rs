@@ -193,9 +193,9 @@ impl<M: Memory> Executor<M> {
         if slot.steps.current == slot.steps.ack_after
             || self.has_bug(Bug::FlushWithoutQ) && slot.steps.current > slot.steps.ack_after
         {
-            let goes_on = !slot.steps.is_at_last_step() && slot.steps.current == slot.steps.ack_after;
+            let continues = !slot.steps.is_at_last_step() && slot.steps.current == slot.steps.ack_after;
             placement.marked(plan, self);
-            self.acknowledge_plan(plan, goes_on, placement, driver);
+            self.acknowledge_plan(plan, continues, placement, driver);
         }
         self.plans[plan].steps.current += 1;
     }
@@ -333,10 +333,10 @@ impl<M: Memory> Executor<M> {
                     self.plans[plan].lost |= 1 << operation.column;
                 }
             }
-            Outcome::MediumError if placement.takes_error(id, self) => self.plans[plan].gave_up = true,
+            Outcome::MediumError if placement.takes_error(id, self) => self.plans[plan].is_abandoned = true,
             Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
                 if !self.failed[operation.member as usize] {
-                    driver.gave_up(operation.member);
+                    driver.member_failed(operation.member);
                     self.fail(operation.member, FailReason::Gone, placement, driver);
                 }
             }
@@ -422,7 +422,7 @@ impl<M: Memory> Executor<M> {
     ) {
         self.assert_may_continue(plan);
         let slot = &mut self.plans[plan];
-        slot.gave_up = true;
+        slot.is_abandoned = true;
         if slot.purpose == Purpose::Merge {
             // Some of the writes may need no old content.
             return self.finish(plan, placement, driver);

@@ -48,11 +48,11 @@ mod tests {
                 let shape = *flash.shape();
                 let pages = f64::from(shape.members) * f64::from(shape.pages_per_member);
                 let made = (flash.bytes_per_page() * pages) as u64;
-                let told = spec.memory_bytes(Level::Ssd, 2).unwrap();
+                let estimate = spec.memory_bytes(Level::Ssd, 2).unwrap();
                 let lists = 4 * u64::from(shape.dies) * u64::from(shape.data_pages);
                 assert!(
-                    told >= made - made / 50 && told <= made + lists,
-                    "{name}: {told}, {made} and {lists}"
+                    estimate >= made - made / 50 && estimate <= made + lists,
+                    "{name}: {estimate}, {made} and {lists}"
                 );
             }
         }

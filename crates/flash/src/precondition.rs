@@ -37,7 +37,7 @@ const GENERATIONS: u64 = 20;
 /// Up to this share of the template's blocks is erased between two copies. This is many times the distance between
 /// two collections.
 const ADVANCE: Share = Share(500_000);
-/// Random writes between two calls of `go_on`: some hundredths of a second.
+/// Random writes between two calls of `may_continue`: some hundredths of a second.
 const WRITES_PER_LOOK: u64 = 1 << 18;
 
 impl<M: Media> Flash<M> {
@@ -51,7 +51,7 @@ impl<M: Media> Flash<M> {
         self.precondition_while(state, fill, seed, &mut || true);
     }
 
-    /// Runs [`Flash::precondition`] while `go_on`, called from time to time, returns true. Returns whether it
+    /// Runs [`Flash::precondition`] while `may_continue`, called from time to time, returns true. Returns whether it
     /// finished. If it did not, the device is unusable.
     ///
     /// # Panics
@@ -61,7 +61,7 @@ impl<M: Media> Flash<M> {
         state: State,
         fill: Share,
         seed: u64,
-        go_on: &mut dyn FnMut() -> bool,
+        may_continue: &mut dyn FnMut() -> bool,
     ) -> bool {
         let used = self.members.iter().any(|member| member.counters.program_pages > 0);
         assert!(!used, "only a fresh device can be preconditioned");
@@ -73,9 +73,11 @@ impl<M: Media> Flash<M> {
             return true;
         }
         let done = match state {
-            State::Sequential => self.fill_all(pages, go_on),
-            State::Written => self.fill_all(pages, go_on) && self.rewrite_all(pages, &mut random, go_on),
-            State::Steady => self.stamp_all(pages / self.shape.planes_per_member, &mut random, go_on),
+            State::Sequential => self.fill_all(pages, may_continue),
+            State::Written => {
+                self.fill_all(pages, may_continue) && self.rewrite_all(pages, &mut random, may_continue)
+            }
+            State::Steady => self.stamp_all(pages / self.shape.planes_per_member, &mut random, may_continue),
         };
         self.ftl.age(self.spec.age);
         self.reset_counters(0);
@@ -84,18 +86,18 @@ impl<M: Media> Flash<M> {
     }
 
     /// Writes the first `pages` pages of each member, in order.
-    fn fill_all(&mut self, pages: u32, go_on: &mut dyn FnMut() -> bool) -> bool {
+    fn fill_all(&mut self, pages: u32, may_continue: &mut dyn FnMut() -> bool) -> bool {
         (0..self.shape.members).all(|member| {
             self.write_in_order(member, pages);
-            go_on()
+            may_continue()
         })
     }
 
     /// Writes to random pages of each member, [`ROUNDS`] times the number of mapped pages.
-    fn rewrite_all(&mut self, pages: u32, random: &mut Prng, go_on: &mut dyn FnMut() -> bool) -> bool {
+    fn rewrite_all(&mut self, pages: u32, random: &mut Prng, may_continue: &mut dyn FnMut() -> bool) -> bool {
         (0..self.shape.members).all(|member| {
             let mut left = u64::from(pages) * ROUNDS;
-            while left > 0 && go_on() {
+            while left > 0 && may_continue() {
                 let now = left.min(WRITES_PER_LOOK);
                 self.write_randomly(member, pages, now, random);
                 left -= now;
@@ -168,7 +170,7 @@ impl<M: Media> Flash<M> {
     }
 
     /// Brings one plane to its steady state and copies it to all planes, with `pages` logical pages for each.
-    fn stamp_all(&mut self, pages: u32, random: &mut Prng, go_on: &mut dyn FnMut() -> bool) -> bool {
+    fn stamp_all(&mut self, pages: u32, random: &mut Prng, may_continue: &mut dyn FnMut() -> bool) -> bool {
         let blocks = u64::from(self.shape.blocks_per_plane);
         let mut template = self.template(random.next_u64());
         template.chooser = std::mem::take(&mut self.chooser);
@@ -180,7 +182,7 @@ impl<M: Media> Flash<M> {
             for pool in 0..pools {
                 let scatter = Scatter::new(pages * per_pool, random);
                 for nth in 0..per_pool {
-                    if !go_on() {
+                    if !may_continue() {
                         return false;
                     }
                     template.write_until(pages, random.below(ADVANCE.of(blocks) + 1), random);

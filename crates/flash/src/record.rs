@@ -12,7 +12,7 @@ impl<M: Media> Flash<M> {
     pub(crate) fn record(&mut self, start: Nanos, die: u32, phase: Phase, times: (Nanos, Nanos)) {
         self.dies[die as usize].cell_busy += times.1;
         if M::RECORDS {
-            self.tell(start, die, phase, times, false);
+            self.report(start, die, phase, times, false);
         }
     }
 
@@ -21,11 +21,11 @@ impl<M: Media> Flash<M> {
     pub(crate) fn record_rest(&mut self, start: Nanos, die: u32, phase: Phase, left: Nanos) {
         self.dies[die as usize].cell_busy += left;
         if M::RECORDS {
-            self.tell(start, die, phase, (0, left), true);
+            self.report(start, die, phase, (0, left), true);
         }
     }
 
-    fn tell(
+    fn report(
         &mut self,
         start_ns: Nanos,
         die: u32,

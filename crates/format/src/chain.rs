@@ -46,7 +46,7 @@ impl Superblock {
         let record = &mut self.members[number];
         record.uuid = uuid;
         if has_chain && record.state != MemberState::Active {
-            record.reason = FailReason::Asked;
+            record.reason = FailReason::Requested;
         }
     }
 
@@ -59,11 +59,11 @@ impl Superblock {
 
     /// Calls all active members whole, whose content was verified. Returns whether that changes a member.
     pub fn verify(&mut self) -> bool {
-        let is_news = self.in_doubt() != 0;
+        let is_new = self.in_doubt() != 0;
         let has_chain = self.has_chain();
         let active = self.members.iter_mut().filter(|its| its.state == MemberState::Active);
         active.for_each(|its| its.is_whole = has_chain);
-        is_news
+        is_new
     }
 
     /// The active members that are not known to be whole, one bit each; none without the feature.
@@ -166,11 +166,11 @@ mod tests {
 
     #[test]
     fn damage_a_missing_reason_and_a_member_that_is_not_whole_mean_in_doubt() {
-        use FailReason::{Asked, Damage, Gone, Unknown};
+        use FailReason::{Damage, Gone, Requested, Unknown};
         // With the feature, whether it was whole, why it fails; the recorded reason, and the last batch that counts.
         for (has_chain, is_whole, reason, recorded, batch) in [
             (true, true, Gone, Gone, 40),
-            (true, true, Asked, Asked, 40),
+            (true, true, Requested, Requested, 40),
             (true, true, Damage, Damage, 0),
             (true, true, Unknown, Damage, 0),
             (true, false, Gone, Damage, 0),
@@ -180,30 +180,30 @@ mod tests {
         ] {
             let mut block = block(has_chain, is_whole);
             block.fail_member(IT, 40, reason);
-            let told = format!("{has_chain}, {is_whole}, {reason:?}");
+            let case = format!("{has_chain}, {is_whole}, {reason:?}");
             let member = block.members[IT];
             assert_eq!(
                 (member.reason, member.failed_batch, member.failed_epoch),
                 (recorded, batch, 9),
-                "{told}"
+                "{case}"
             );
-            assert_eq!((member.is_whole, member.left_serving), (false, block.serving), "{told}");
+            assert_eq!((member.is_whole, member.left_serving), (false, block.serving), "{case}");
             let stamp = Some(Stamp { update: 1, epoch: 9, horizon: 30 });
-            assert_eq!(block.known_of(IT as u16, stamp), batch.min(30), "{told}");
-            block.check().unwrap_or_else(|error| panic!("{told}: {error}"));
+            assert_eq!(block.known_of(IT as u16, stamp), batch.min(30), "{case}");
+            block.check().unwrap_or_else(|error| panic!("{case}: {error}"));
             // Whatever else happens to it.
             block.serving = if has_chain { 8 } else { 0 };
-            block.fail_member(IT, 60, Asked);
-            assert_eq!(block.members[IT], member, "{told}: it fails once");
+            block.fail_member(IT, 60, Requested);
+            assert_eq!(block.members[IT], member, "{case}: it fails once");
             block.members[IT].state = MemberState::Rebuilding;
-            block.fail_member(IT, 60, Asked);
+            block.fail_member(IT, 60, Requested);
             let again = block.members[IT];
             assert_eq!(
                 (again.reason, again.failed_batch),
                 (recorded, batch),
-                "{told}: no more than at first"
+                "{case}: no more than at first"
             );
-            assert_eq!(again.left_serving, block.serving, "{told}: it took part in the rebuild");
+            assert_eq!(again.left_serving, block.serving, "{case}: it took part in the rebuild");
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
             u64::MAX,
             "in its epoch no number was used twice"
         );
-        assert_eq!(of(Failed, FailReason::Asked, [now, None]), u64::MAX, "one copy is enough");
+        assert_eq!(of(Failed, FailReason::Requested, [now, None]), u64::MAX, "one copy is enough");
         assert_eq!(
             of(Active, FailReason::Unknown, [now, now]),
             u64::MAX,

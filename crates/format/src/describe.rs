@@ -187,7 +187,7 @@ impl Display for Described<'_> {
             FailReason::Unknown => {}
             FailReason::Damage => f.write_str(", because of damage")?,
             FailReason::Gone => f.write_str(", because it stopped answering")?,
-            FailReason::Asked => f.write_str(", because it was asked for")?,
+            FailReason::Requested => f.write_str(", because it was asked for")?,
         }
         if left_serving != 0 {
             write!(f, ", in serving {left_serving:016x}")?;
@@ -385,7 +385,7 @@ batch 42 of epoch 2: segment 6, generation 7, slots 10 to 19, stream 1, on membe
     }
 
     #[test]
-    fn commits_and_checkpoints_are_told_in_a_line() {
+    fn commits_and_checkpoints_are_reported_in_a_line() {
         let mut commit = Commit { array: Uuid::default(), epoch: 3, number: 9, horizon: 60, checkpoint: 0 };
         assert_eq!(commit.to_string(), "commit 9 of epoch 3: durable up to batch 60");
         commit.checkpoint = 5;

@@ -36,10 +36,10 @@ pub enum DumpError {
     )]
     NoArray,
     /// The segment does not exist.
-    #[error("there is no segment {asked}: the array has {segments}")]
+    #[error("there is no segment {requested}: the array has {segments}")]
     NoSegment {
         /// The requested segment.
-        asked: u32,
+        requested: u32,
         /// The number of segments; 0 for an array in place.
         segments: u32,
     },
@@ -53,7 +53,7 @@ struct Subject {
 }
 
 /// Callback for findings.
-type Told<'a> = dyn FnMut(&Finding<'_>) + 'a;
+type Report<'a> = dyn FnMut(&Finding<'_>) + 'a;
 
 impl Dump {
     /// Reports everything found on the devices that `media` offers: superblocks, checkpoints, commit records, and either
@@ -62,30 +62,30 @@ impl Dump {
     ///
     /// # Errors
     /// There is no array, or the segment does not exist.
-    pub fn run(self, media: &mut dyn Media, told: &mut Told<'_>) -> Result<u64, DumpError> {
+    pub fn run(self, media: &mut dyn Media, report: &mut Report<'_>) -> Result<u64, DumpError> {
         let mut problems = 0;
-        let told = &mut |finding: &Finding<'_>| {
+        let report = &mut |finding: &Finding<'_>| {
             problems += u64::from(finding.is_problem());
-            told(finding);
+            report(finding);
         };
-        let subject = superblocks(media, told)?;
-        told(&Finding::Array { superblock: &subject.block });
+        let subject = superblocks(media, report)?;
+        report(&Finding::Array { superblock: &subject.block });
         let segments = if subject.block.placement == Placement::Log { subject.block.segments() } else { 0 };
-        if let Some(asked) = self.segment.filter(|&asked| asked >= segments) {
-            return Err(DumpError::NoSegment { asked, segments });
+        if let Some(requested) = self.segment.filter(|&requested| requested >= segments) {
+            return Err(DumpError::NoSegment { requested, segments });
         }
-        subject.owners(media, told);
+        subject.owners(media, report);
         match subject.block.placement {
             // Without any readable member, nothing bounds the sizes that a superblock claims.
             _ if subject.present().next().is_none() => {}
             Placement::Log => {
-                subject.commits(media, told);
+                subject.commits(media, report);
                 for slot in 0..2 {
-                    subject.checkpoints(slot, self.segment, media, told);
+                    subject.checkpoints(slot, self.segment, media, report);
                 }
-                log::batches(&subject, self.segment, media, told);
+                log::batches(&subject, self.segment, media, report);
             }
-            Placement::InPlace => in_place::tell(&subject, media, told),
+            Placement::InPlace => in_place::areas(&subject, media, report),
         }
         Ok(problems)
     }
@@ -106,7 +106,7 @@ fn back_page(media: &mut dyn Media, device: u16, front: Option<&Superblock>) -> 
 }
 
 /// Reports all superblocks; the array is described by the superblock with the greatest update.
-fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, DumpError> {
+fn superblocks(media: &mut dyn Media, report: &mut Report<'_>) -> Result<Subject, DumpError> {
     let mut own: Vec<Option<Superblock>> = vec![None; media.count().into()];
     for device in 0..media.count() {
         let (_, page_bytes) = media.size(device);
@@ -125,18 +125,18 @@ fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, Du
             ) {
                 Ok(block) => {
                     let &Superblock { array, number, update, epoch, .. } = &block;
-                    told(&Finding::Superblock { device, copy, array, number, update, epoch });
+                    report(&Finding::Superblock { device, copy, array, number, update, epoch });
                     let newest = &mut own[usize::from(device)];
                     if let Some(front) = newest.as_ref().filter(|front| front.update != update) {
                         let why =
                             format!("its copies differ: front has update {}, back {update}", front.update);
-                        told(&Finding::Remark { device, why });
+                        report(&Finding::Remark { device, why });
                     }
                     if newest.as_ref().is_none_or(|front| front.update < update) {
                         *newest = Some(block);
                     }
                 }
-                Err(why) => told(&Finding::Damaged { device, page, structure: Structure::Superblock, why }),
+                Err(why) => report(&Finding::Damaged { device, page, structure: Structure::Superblock, why }),
             }
         }
     }
@@ -168,10 +168,10 @@ fn superblocks(media: &mut dyn Media, told: &mut Told<'_>) -> Result<Subject, Du
                 }
             },
         };
-        told(&Finding::Remark { device, why });
+        report(&Finding::Remark { device, why });
     }
     for (member, _) in (0..).zip(&offered).filter(|(_, offered)| offered.is_none()) {
-        told(&Finding::Absent { member, uuid: newest.members[usize::from(member)].uuid });
+        report(&Finding::Absent { member, uuid: newest.members[usize::from(member)].uuid });
     }
     Ok(Subject { block: newest, offered })
 }
@@ -198,19 +198,19 @@ impl Subject {
     }
 
     /// Reports the owner pages that name an owner.
-    fn owners(&self, media: &mut dyn Media, told: &mut Told<'_>) {
+    fn owners(&self, media: &mut dyn Media, report: &mut Report<'_>) {
         for (member, device) in self.present() {
             let Some(page) = self.block.owner_page(media.size(device).0) else { continue };
             let content = Pages::new(media, self.block.page_bytes).joined(device, page..page + 1);
             let owner = content.ok().and_then(|content| Owner::parse(&content).ok());
             if let Some(owner) = owner.filter(|owner| owner.array == self.block.array) {
-                told(&Finding::Owner { member, owner });
+                report(&Finding::Owner { member, owner });
             }
         }
     }
 
     /// Reports the rings of commit records.
-    fn commits(&self, media: &mut dyn Media, told: &mut Told<'_>) {
+    fn commits(&self, media: &mut dyn Media, report: &mut Report<'_>) {
         let area = self.block.commits;
         for (member, device) in self.present() {
             let (mut records, mut damaged, mut newest) = (0, 0, None::<Commit>);
@@ -231,12 +231,12 @@ impl Subject {
                 Ok(Err(FormatError::Absent { found: [0, 0, 0, 0, 0, 0, 0, 0], .. })) => {}
                 _ => damaged += 1,
             });
-            told(&Finding::Commits { member, records, damaged, newest });
+            report(&Finding::Commits { member, records, damaged, newest });
         }
     }
 
     /// Reports slot `slot` of the checkpoints of all members, and the entry of `segment`.
-    fn checkpoints(&self, slot: u16, segment: Option<u32>, media: &mut dyn Media, told: &mut Told<'_>) {
+    fn checkpoints(&self, slot: u16, segment: Option<u32>, media: &mut dyn Media, report: &mut Report<'_>) {
         let area = self.block.checkpoint;
         for (member, device) in self.present() {
             let first = area.first + area.pages * u32::from(slot);
@@ -249,14 +249,14 @@ impl Subject {
                     let written = |chunk: &u64| checkpoint::is_written(&body, segments, *chunk);
                     let chunks_written = (0..header.chunks).filter(written).count() as u64;
                     let segments_used = used as u32;
-                    told(&Finding::Checkpoint { member, slot, header, segments_used, chunks_written });
+                    report(&Finding::Checkpoint { member, slot, header, segments_used, chunks_written });
                     if let Some(segment) = segment {
                         let entry = checkpoint::segment(&body, segment);
-                        told(&Finding::CheckpointSegment { member, slot, segment, entry });
+                        report(&Finding::CheckpointSegment { member, slot, segment, entry });
                     }
                 }
                 Err(why) => {
-                    told(&Finding::Damaged { device, page: first, structure: Structure::Checkpoint, why })
+                    report(&Finding::Damaged { device, page: first, structure: Structure::Checkpoint, why })
                 }
             }
         }

@@ -128,12 +128,12 @@ mod tests {
     }
 
     #[test]
-    fn features_are_told_by_name_where_one_is_known() {
+    fn features_are_reported_by_name_where_one_is_known() {
         let all = Features { compatible: 1 << 17, read_only: 1, incompatible: 0b11 | 1 << 40 };
-        let told = |class| all.unknown(class).to_string();
-        assert_eq!(told(FeatureClass::Incompatible), "features `covered-versions`, bit 40");
-        assert_eq!(told(FeatureClass::ReadOnly), "feature `text-area`");
-        assert_eq!(told(FeatureClass::Compatible), "feature bit 17");
+        let names = |class| all.unknown(class).to_string();
+        assert_eq!(names(FeatureClass::Incompatible), "features `covered-versions`, bit 40");
+        assert_eq!(names(FeatureClass::ReadOnly), "feature `text-area`");
+        assert_eq!(names(FeatureClass::Compatible), "feature bit 17");
         assert_eq!(
             Bits { class: FeatureClass::Incompatible, bits: 1 << 7 }.to_string(),
             "feature `cache-log`"

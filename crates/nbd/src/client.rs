@@ -123,7 +123,7 @@ pub struct Client {
     later: Vec<u8>,
     received: Vec<u8>,
     negotiation: Negotiation,
-    asked: BTreeMap<u64, ExpectedReply>,
+    expected: BTreeMap<u64, ExpectedReply>,
     answers: VecDeque<Answer>,
     next: u64,
 }
@@ -136,7 +136,7 @@ impl Client {
             later: Vec::new(),
             received: Vec::new(),
             negotiation: Negotiation::new(name, wishes),
-            asked: BTreeMap::new(),
+            expected: BTreeMap::new(),
             answers: VecDeque::new(),
             next: 1,
         }
@@ -154,7 +154,7 @@ impl Client {
 
     /// Requests without an answer.
     pub fn in_flight(&self) -> usize {
-        self.asked.len()
+        self.expected.len()
     }
 
     /// Reads `bytes`.
@@ -191,7 +191,7 @@ impl Client {
     pub fn request(&mut self, command: u16, flags: u16, offset: u64, bytes: u32, data: &[u8]) -> Cookie {
         let cookie = self.next;
         self.next += 1;
-        self.asked.insert(cookie, ExpectedReply::new(command, offset, bytes));
+        self.expected.insert(cookie, ExpectedReply::new(command, offset, bytes));
         self.send(RequestHeader { flags, command, cookie, offset, bytes }, data);
         Cookie(cookie)
     }
@@ -215,7 +215,7 @@ impl Client {
                 reply::take(
                     &mut fields,
                     self.negotiation.is_structured(),
-                    &mut self.asked,
+                    &mut self.expected,
                     &mut self.answers,
                 )?
             } else {

@@ -475,15 +475,15 @@ fn status(out: &mut Vec<u8>, cookie: u64, bytes: u32, extents: &[crate::Extent])
     out.extend(ALLOCATION_ID.to_be_bytes());
     let mut rest = u64::from(bytes);
     for extent in extents {
-        let told = extent.bytes.min(rest);
-        if told == 0 {
+        let length = extent.bytes.min(rest);
+        if length == 0 {
             break;
         }
-        rest -= told;
-        out.extend((told as u32).to_be_bytes());
+        rest -= length;
+        out.extend((length as u32).to_be_bytes());
         out.extend(extent.state().to_be_bytes());
     }
-    assert!(rest < u64::from(bytes), "a status tells at least one extent");
+    assert!(rest < u64::from(bytes), "a status has at least one extent");
     let payload = (out.len() - header - CHUNK_BYTES) as u32;
     out[header + 16..header + CHUNK_BYTES].copy_from_slice(&payload.to_be_bytes());
 }

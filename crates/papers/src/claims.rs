@@ -68,8 +68,8 @@ impl Paper {
     ) -> Result<Findings, Error> {
         let columns =
             self.document.column.iter().map(|column| (column.title.to_string(), column.key.to_string()));
-        let asked = self.document.claim.iter().filter(|claim| ids.iter().any(|id| **id == *claim.id));
-        let claims = asked.map(|claim| self.judge(claim, seeds, more)).collect::<Result<_, _>>()?;
+        let requested = self.document.claim.iter().filter(|claim| ids.iter().any(|id| **id == *claim.id));
+        let claims = requested.map(|claim| self.judge(claim, seeds, more)).collect::<Result<_, _>>()?;
         Ok(Findings { columns: columns.collect(), seeds: seeds.len(), claims })
     }
 

@@ -40,7 +40,7 @@ const BATCH: usize = 1024;
 const TIMES: usize = 201;
 const PAGE_BYTES: u32 = 8192;
 
-/// What members tell, read from a table: the simulator's own look-ups are no part of a decision.
+/// What members report, read from a table: the simulator's own look-ups are no part of a decision.
 struct State([Nanos; MEMBERS as usize]);
 
 impl MemberLoad for State {
@@ -145,10 +145,11 @@ fn once(policy: &Update, geometry: &Geometry, times: &CellTimes, situations: &[S
     began.elapsed().as_nanos() as f64 / situations.len() as f64
 }
 
-/// The processor's name, where the system tells it.
+/// The processor's name, where the system reports it.
 fn machine() -> String {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = told.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(':'));
+    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name =
+        processors.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split_once(':'));
     name.map_or_else(|| "a processor without a name".to_owned(), |(_, name)| name.trim().to_owned())
 }
 

@@ -170,7 +170,7 @@ impl Paper {
         template.map(|template| self.language.line(template, &point.names())).transpose()
     }
 
-    /// Whether its texts tell what choosing a parity update routine costs.
+    /// Whether its texts state what choosing a parity update routine costs.
     pub fn has_decisions(&self) -> bool {
         self.document.decisions
     }

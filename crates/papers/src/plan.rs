@@ -52,15 +52,15 @@ impl Draft<'_> {
 
 impl Paper {
     /// The real traces that are asked for, each with its file.
-    fn slices(&self, asked: &EvaluationOptions) -> impl Iterator<Item = (PathBuf, SliceFile)> {
-        let root = asked.traces.as_deref();
+    fn slices(&self, options: &EvaluationOptions) -> impl Iterator<Item = (PathBuf, SliceFile)> {
+        let root = options.traces.as_deref();
         root.into_iter()
             .flat_map(|root| self.document.slice.iter().map(|slice| (root.join(&slice.path), slice.clone())))
     }
 
     /// The real traces that are asked for and are not there.
-    pub fn missing(&self, asked: &EvaluationOptions) -> Vec<String> {
-        let absent = self.slices(asked).filter(|(path, _)| !path.is_file());
+    pub fn missing(&self, options: &EvaluationOptions) -> Vec<String> {
+        let absent = self.slices(options).filter(|(path, _)| !path.is_file());
         absent.map(|(path, slice)| format!("{}: no file {}", slice.workload, path.display())).collect()
     }
 
@@ -68,26 +68,26 @@ impl Paper {
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn points(&self, asked: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
+    pub fn points(&self, options: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
         let mut points = Vec::new();
-        for draft in self.drafts(asked) {
-            points.extend(self.point(draft, asked)?);
+        for draft in self.drafts(options) {
+            points.extend(self.point(draft, options)?);
         }
         Ok(points)
     }
 
     /// All study points that the groups make, in real time.
-    pub(crate) fn drafts(&self, asked: &EvaluationOptions) -> Vec<Draft<'_>> {
+    pub(crate) fn drafts(&self, options: &EvaluationOptions) -> Vec<Draft<'_>> {
         let mut start = Draft { attributes: self.constants.clone(), when: Vec::new(), slice: None };
-        let requests = asked.requests.map_or(Value::from(()), Value::from);
+        let requests = options.requests.map_or(Value::from(()), Value::from);
         start.attributes.extend([
             ("asked".to_owned(), requests),
-            ("claims".to_owned(), asked.claims.iter().map(Value::from).collect()),
-            ("quick".to_owned(), asked.quick.into()),
+            ("claims".to_owned(), options.claims.iter().map(Value::from).collect()),
+            ("quick".to_owned(), options.quick.into()),
             ("real".to_owned(), false.into()),
             ("speed".to_owned(), REAL_TIME.into()),
         ]);
-        let slices: Vec<_> = self.slices(asked).filter(|(path, _)| path.is_file()).collect();
+        let slices: Vec<_> = self.slices(options).filter(|(path, _)| path.is_file()).collect();
         let mut drafts = Vec::new();
         self.document.study.iter().for_each(|group| expand(group, &start, &slices, &mut drafts));
         drafts
@@ -97,7 +97,7 @@ impl Paper {
     pub(crate) fn point(
         &self,
         draft: Draft<'_>,
-        asked: &EvaluationOptions,
+        options: &EvaluationOptions,
     ) -> Result<Option<StudyPoint>, Error> {
         let Draft { mut attributes, when, slice } = draft;
         self.define(ATTRIBUTE, &self.document.point, &mut attributes)?;
@@ -114,10 +114,10 @@ impl Paper {
                 return Ok(None);
             }
         }
-        let all = asked.claims.len() == self.document.claim.len();
+        let all = options.claims.len() == self.document.claim.len();
         let mut needed_by = Vec::new();
         for claim in
-            self.document.claim.iter().filter(|claim| asked.claims.iter().any(|id| **id == *claim.id))
+            self.document.claim.iter().filter(|claim| options.claims.iter().any(|id| **id == *claim.id))
         {
             if all || self.language.holds(claim.needs.as_ref(), &names)? {
                 needed_by.push(&*claim.id);
@@ -168,7 +168,7 @@ impl Paper {
     ///
     /// # Errors
     /// What is wrong in the paper's file, or a real trace that cannot be read.
-    pub fn study(&self, point: &StudyPoint, asked: &EvaluationOptions) -> Result<StudySpec, Error> {
+    pub fn study(&self, point: &StudyPoint, options: &EvaluationOptions) -> Result<StudySpec, Error> {
         let spec = &self.document.spec;
         let mut attributes = point.attributes.clone();
         if spec.touched {
@@ -206,11 +206,11 @@ impl Paper {
             workload: WorkloadSpec { origin, requests, fold: self.parse(&spec.fold, &names)? },
             pacing: if pacing.is_empty() { None } else { Some(self.parse(&spec.pacing, &names)?) },
             warmup: WarmUp::Requests(warmup),
-            seed: asked.seed,
+            seed: options.seed,
             device: Preset::find(What::Device, &text(&spec.device)?)
                 .map_err(|error| self.language.error(&spec.device, error))?,
             settings: self.settings(&names)?,
-            out: asked.out.clone(),
+            out: options.out.clone(),
             ..StudySpec::new(parsed)?
         };
         if let Some(members) = &spec.members {

@@ -21,15 +21,15 @@ impl Paper {
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn searches<'p>(&'p self, asked: &EvaluationOptions) -> Result<Vec<Search<'p>>, Error> {
+    pub fn searches<'p>(&'p self, options: &EvaluationOptions) -> Result<Vec<Search<'p>>, Error> {
         let Some(spec) = &self.document.search else { return Ok(Vec::new()) };
         let mut all: Vec<Search<'p>> = Vec::new();
-        for mut draft in self.drafts(asked) {
+        for mut draft in self.drafts(options) {
             draft.set(&spec.set);
             if all.iter().any(|search| search.draft.is_of_workload_of(&draft)) {
                 continue;
             }
-            let Some(point) = self.point(draft.at(REAL_TIME), asked)? else { continue };
+            let Some(point) = self.point(draft.at(REAL_TIME), options)? else { continue };
             let target = self.language.expression(&spec.target, &point.names())?;
             let target = f64::try_from(target).map_err(|error| self.language.error(&spec.target, error))?;
             all.push(Search { paper: self, spec, draft, calibration: Calibration::new(target) });
@@ -45,11 +45,11 @@ impl Paper {
         &self,
         workload: &str,
         hundredths: u64,
-        asked: &EvaluationOptions,
+        options: &EvaluationOptions,
     ) -> Result<Vec<StudyPoint>, Error> {
         let mut points = Vec::new();
-        for draft in self.drafts(asked) {
-            points.extend(self.point(draft.at(hundredths), asked)?);
+        for draft in self.drafts(options) {
+            points.extend(self.point(draft.at(hundredths), options)?);
         }
         points.retain(|point| point.text("workload") == workload);
         Ok(points)
@@ -61,8 +61,8 @@ impl Search<'_> {
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn point(&self, asked: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
-        Ok(self.paper.point(self.draft.at(self.calibration.speed()), asked)?.into_iter().collect())
+    pub fn point(&self, options: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
+        Ok(self.paper.point(self.draft.at(self.calibration.speed()), options)?.into_iter().collect())
     }
 
     /// Takes what was measured at the present speed. Returns whether to try again.
@@ -82,10 +82,10 @@ impl Search<'_> {
     ///
     /// # Errors
     /// What is wrong in the paper's file.
-    pub fn points(&self, asked: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
+    pub fn points(&self, options: &EvaluationOptions) -> Result<Vec<StudyPoint>, Error> {
         let mut points = Vec::new();
-        for draft in self.paper.drafts(asked).iter().filter(|draft| draft.is_of_workload_of(&self.draft)) {
-            points.extend(self.paper.point(draft.at(self.calibration.speed()), asked)?);
+        for draft in self.paper.drafts(options).iter().filter(|draft| draft.is_of_workload_of(&self.draft)) {
+            points.extend(self.paper.point(draft.at(self.calibration.speed()), options)?);
         }
         Ok(points)
     }

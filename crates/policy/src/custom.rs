@@ -107,7 +107,7 @@ pub struct ChunkWrite {
     pub tiers: u32,
 }
 
-/// Tells hot chunks from cold ones.
+/// Distinguishes hot chunks from cold ones.
 pub trait ChooseTier: Send {
     /// The tier of a chunk that is being written, from 0, the coldest, to `tiers - 1`.
     fn tier(&mut self, write: &ChunkWrite) -> u8;

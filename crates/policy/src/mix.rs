@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_taken_for_read_intensive_until_its_history_tells_otherwise() {
+    fn a_block_is_taken_for_read_intensive_until_its_history_shows_otherwise() {
         let section = MixSection::default();
         assert_eq!(seen(0, 7).tendency(&section), Tendency::Reads);
         assert_eq!(seen(0, 8).tendency(&section), Tendency::Writes);

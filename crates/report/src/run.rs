@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_structure_tells_data_parity_groups_and_logs_apart() {
+    fn a_structure_distinguishes_data_parity_groups_and_logs() {
         let of = |level: &str, groups: &str, policy: &str| {
             let settings = [
                 ("scheme.geometry.level", level),

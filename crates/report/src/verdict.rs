@@ -327,7 +327,7 @@ fn change_cell(of_means: f64, change: Option<&Change>) -> String {
     let ratio = change.and_then(|change| change.typical).unwrap_or(of_means);
     let interval = change.and_then(|change| change.interval);
     let is_far = interval.map_or(!(-0.5..TIMES).contains(&ratio), is_far);
-    let told = match (is_far && ratio > -1.0, interval) {
+    let shown = match (is_far && ratio > -1.0, interval) {
         (true, None) => effect::of_means(1.0 + ratio),
         (true, Some((low, high))) => {
             effect::factor(Ratio { typical: 1.0 + ratio, low: 1.0 + low, high: 1.0 + high })
@@ -340,7 +340,7 @@ fn change_cell(of_means: f64, change: Option<&Change>) -> String {
         Some(Sure::Significant) if ratio > 0.0 => " <b class=\"worse\">worse</b>",
         _ => "",
     };
-    format!("<br><span class=\"change\">{told}{mark}</span>")
+    format!("<br><span class=\"change\">{shown}{mark}</span>")
 }
 
 /// A change in percent, with its sign.
@@ -378,7 +378,7 @@ fn why(pair: &Pair<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let parts = saved(best, other);
     let large = |ns: f64| all > 0.0 && ns >= all * 0.05;
-    let told: Vec<String> = parts
+    let shown: Vec<String> = parts
         .iter()
         .filter(|(_, ns)| large(*ns))
         .take(3)
@@ -391,7 +391,7 @@ fn why(pair: &Pair<'_>) -> Vec<String> {
         .take(2)
         .map(|(what, ns)| format!("{} more in {what}", time(-*ns)))
         .collect();
-    if !told.is_empty() {
+    if !shown.is_empty() {
         let against =
             if lost.is_empty() { String::new() } else { format!("; against that, {}", lost.join(" and ")) };
         lines.push(format!(
@@ -399,7 +399,7 @@ fn why(pair: &Pair<'_>) -> Vec<String> {
              went</a>",
             time(all),
             escape(pair.other.0),
-            joined(&told),
+            joined(&shown),
         ));
     }
     let work: Vec<String> = WORK
@@ -455,7 +455,7 @@ fn overview(places: &[Place<'_>]) -> String {
         }
     }
     wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let told: Vec<String> = wins
+    let shown: Vec<String> = wins
         .iter()
         .take(3)
         .map(|(scheme, count)| format!("<strong>{}</strong> on {count}", escape(scheme)))
@@ -463,7 +463,7 @@ fn overview(places: &[Place<'_>]) -> String {
     let mut text = format!(
         "<p class=\"headline\">Of {} workloads, the lowest mean response time has {}.</p>\n",
         pairs.len(),
-        joined(&told)
+        joined(&shown)
     );
     let unit = unit_of(pairs.iter().flat_map(|(_, pair)| [mean(pair.best.1), mean(pair.other.1)]));
     let head = in_unit("mean response", unit);

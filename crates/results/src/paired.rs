@@ -302,9 +302,9 @@ mod tests {
     fn what_is_the_same_in_all_seeds_is_said_and_is_never_significant() {
         let first = [5.0, 6.0, 7.0];
         let found = differences(&first, &[first.to_vec(), vec![6.0, 7.0, 8.0]]);
-        let told = |it: Difference| (it.mean, it.margin, it.is_significant, it.is_constant);
-        assert_eq!(found[0].map(told), Some((0.0, 0.0, false, true)));
-        assert_eq!(found[1].map(told), Some((1.0, 0.0, false, true)));
+        let summary = |it: Difference| (it.mean, it.margin, it.is_significant, it.is_constant);
+        assert_eq!(found[0].map(summary), Some((0.0, 0.0, false, true)));
+        assert_eq!(found[1].map(summary), Some((1.0, 0.0, false, true)));
         let tenth = ratios(&first, &first.map(|value| value * 1.1));
         assert!(tenth.is_constant && !tenth.is_significant, "{tenth:?}");
         assert!(tenth.ratio.is_some_and(|ratio| close(ratio.typical, 1.1)), "{tenth:?}");

@@ -158,7 +158,7 @@ pub fn verify_file(file: File, table: &str, expected: TableDigest) -> Result<(),
 /// # Errors
 /// When the library panicked.
 pub fn guarded<T>(step: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(step)).map_err(|_| "the Parquet library gave up on it".to_owned())
+    catch_unwind(AssertUnwindSafe(step)).map_err(|_| "the Parquet library failed on it".to_owned())
 }
 
 /// Appends the values of a column of unsigned numbers; one of another type has none.

@@ -43,7 +43,7 @@ impl RunRecord {
         )?;
         inputs.workload = entries.text("workload").ok().map(str::to_owned);
         if inputs.digest() != run {
-            return Err(damaged(format!("what it tells has the digest {}, not {run}", inputs.digest())));
+            return Err(damaged(format!("its content has the digest {}, not {run}", inputs.digest())));
         }
         let record = Self::new(inputs, entries.tables()?);
         if entries.digest("results_digest")? != record.results {

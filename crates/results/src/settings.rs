@@ -115,7 +115,7 @@ pub fn differing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec
 
 /// Names of settings that differ, enough of them to distinguish all runs. Settings that follow from others are
 /// included only where they are needed.
-pub fn telling<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
+pub fn distinguishing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let mut names = differing(all, counts);
     let same =
         |names: &[&str], a: &Settings, b: &Settings| names.iter().all(|name| a.get(*name) == b.get(*name));
@@ -131,8 +131,8 @@ pub fn telling<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&
             continue;
         }
         let left: Vec<&str> = names.iter().copied().filter(|other| *other != name).collect();
-        let told_apart = |at: usize| distinct[..at].iter().all(|other| !same(&left, distinct[at], other));
-        if (1..distinct.len()).all(told_apart) {
+        let is_distinct = |at: usize| distinct[..at].iter().all(|other| !same(&left, distinct[at], other));
+        if (1..distinct.len()).all(is_distinct) {
             names = left;
         }
     }
@@ -154,7 +154,7 @@ fn follows(name: &str, names: &[&str]) -> bool {
 pub const WORKLOAD: &str = "workload";
 
 /// A setting in as few words as possible.
-pub fn told(name: &str, value: Option<&String>) -> String {
+pub fn in_words(name: &str, value: Option<&String>) -> String {
     let short = ["scheme.", "device.", "workload."].iter().find_map(|prefix| name.strip_prefix(prefix));
     let short = short.unwrap_or(name);
     match (name, value) {
@@ -176,8 +176,8 @@ pub fn apart(all: &[(&str, &Settings)], counts: impl Fn(&str) -> bool) -> Vec<Ve
     let words = |(key, settings): &(&str, &Settings)| {
         let alike: Vec<&Settings> =
             all.iter().filter(|(other, _)| other == key).map(|(_, settings)| *settings).collect();
-        let names = telling(&alike, &counts);
-        names.into_iter().map(|name| told(name, settings.get(name))).collect()
+        let names = distinguishing(&alike, &counts);
+        names.into_iter().map(|name| in_words(name, settings.get(name))).collect()
     };
     all.iter().map(words).collect()
 }
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(of("scheme.parity.window"), Some("8"));
         assert_eq!(of("profile.write_ratio"), Some("0.5"));
         assert_eq!((of("workload.requests"), of("seed")), (Some("30000"), Some("7")));
-        assert_eq!(of("gc_rows"), None, "what is kept does not tell runs apart");
+        assert_eq!(of("gc_rows"), None, "what is kept does not distinguish runs");
     }
 
     #[test]
@@ -238,14 +238,17 @@ mod tests {
             ("fold_bytes", "2"),
             ("pacing", "q"),
         ]);
-        assert_eq!(telling(&[&a, &b], |_| true), ["device.name", "pacing"]);
+        assert_eq!(distinguishing(&[&a, &b], |_| true), ["device.name", "pacing"]);
         let c = of(&[
             ("device.name", "y"),
             ("device.geometry.channels", "9"),
             ("fold_bytes", "2"),
             ("pacing", "q"),
         ]);
-        assert_eq!(telling(&[&a, &b, &c], |_| true), ["device.geometry.channels", "device.name", "pacing"]);
+        assert_eq!(
+            distinguishing(&[&a, &b, &c], |_| true),
+            ["device.geometry.channels", "device.name", "pacing"]
+        );
         let words = apart(&[("", &a), ("", &b)], |_| true);
         assert_eq!(words, [["x", "p"], ["y", "q"]]);
     }

@@ -2,7 +2,7 @@
 //! 2000; Hoad, Robinson and Davies, Journal of the Operational Research Society 61, 2010.
 //!
 //! The values of a run are joined five at a time. Leaving out the first d of these means leaves others with a standard error;
-//! the d with the smallest one is where the warm-up ends. If it lies in the second half, the run is too short to tell.
+//! the d with the smallest one is where the warm-up ends. If it lies in the second half, the run is too short to decide.
 
 /// Values that are joined at first.
 const JOINED: u64 = 5;
@@ -18,7 +18,7 @@ pub enum Steady {
     From(u64),
     /// The values still drift in the second half: the run is too short.
     NotYet,
-    /// There are too few values to tell.
+    /// There are too few values to decide.
     Unknown,
 }
 

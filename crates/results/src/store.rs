@@ -405,7 +405,7 @@ impl FinishedRun {
     /// The time at which the run was finished, by its files.
     ///
     /// # Errors
-    /// When the file system does not tell it.
+    /// When the file system does not report it.
     pub fn finished_at(&self) -> Result<SystemTime, Error> {
         let path = self.path.join(RUN);
         let time = fs::metadata(&path).and_then(|metadata| metadata.modified());
@@ -424,7 +424,7 @@ impl FinishedRun {
         let batch = batches.next().ok_or_else(none)?.map_err(|error| batches.explain(error))?;
         let totals = Figures::from_batch(&batch, &name)?;
         if !self.tables.contains(&totals.digest()) {
-            return Err(wrong(format!("its digest is {}, not what {RUN} tells", totals.digest().digest)));
+            return Err(wrong(format!("its digest is {}, not the one in {RUN}", totals.digest().digest)));
         }
         Ok(totals)
     }

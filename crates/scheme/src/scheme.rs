@@ -359,12 +359,12 @@ impl Scheme {
 
     /// The scheme as TOML, with every default written out.
     pub fn to_toml(&self) -> String {
-        let written = toml::to_string(self).and_then(|text| Ok(text + &toml::to_string(&self.asked())?));
+        let written = toml::to_string(self).and_then(|text| Ok(text + &toml::to_string(&self.required())?));
         written.expect("a scheme holds nothing that TOML cannot say")
     }
 
     /// The sections that the placement uses but that serialization omits, because all their values are defaults.
-    fn asked(&self) -> RequiredSections<'_> {
+    fn required(&self) -> RequiredSections<'_> {
         let facts = self.placement.facts();
         RequiredSections {
             log: (facts.logs_parity && self.log.is_default()).then_some(&self.log),

@@ -222,8 +222,8 @@ mod tests {
     }
 
     fn refused(path: &Path, force: bool, living: &[&Path]) -> String {
-        let told = Candidate::prepare(CandidateRole::Spare, path, force, || vacancy(living));
-        told.expect_err("this must be refused").to_string()
+        let result = Candidate::prepare(CandidateRole::Spare, path, force, || vacancy(living));
+        result.expect_err("this must be refused").to_string()
     }
 
     #[test]
@@ -232,16 +232,16 @@ mod tests {
         let (member, new) = (folder.path().join("member"), folder.path().join("new"));
         fs::write(&member, "").unwrap();
         let misspelt = Path::new("/dev/stripewise-no-such-device");
-        let told = refused(misspelt, true, &[&member]);
-        assert!(told.contains("no device") && !misspelt.exists(), "{told}");
+        let result = refused(misspelt, true, &[&member]);
+        assert!(result.contains("no device") && !misspelt.exists(), "{result}");
         for living in [&[&member, Path::new("/dev/null")][..], &[]] {
-            let told = refused(&new, true, living);
-            assert!(told.contains("only where all members in service are files"), "{told}");
+            let result = refused(&new, true, living);
+            assert!(result.contains("only where all members in service are files"), "{result}");
         }
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("gone", &link).unwrap();
-        let told = refused(&link, true, &[&member]);
-        assert!(told.contains("leads nowhere") && !folder.path().join("gone").exists(), "{told}");
+        let result = refused(&link, true, &[&member]);
+        assert!(result.contains("leads nowhere") && !folder.path().join("gone").exists(), "{result}");
         assert!(refused(folder.path(), true, &[&member]).contains("neither a file nor"));
         assert!(refused(Path::new("/dev/null"), true, &[&member]).contains("neither a file nor"));
         let made = Candidate::prepare(CandidateRole::Spare, &new, false, || vacancy(&[&member])).unwrap();
@@ -274,18 +274,18 @@ mod tests {
         let (path, away) = (folder.path().join("holds"), folder.path().join("away"));
         let bytes = |byte| vec![byte; PAGES as usize * 4096];
         fs::write(&path, bytes(7)).unwrap();
-        let mut asked = 0;
-        let told = Candidate::prepare(CandidateRole::Spare, &path, true, || {
-            asked += 1;
+        let mut looks = 0;
+        let result = Candidate::prepare(CandidateRole::Spare, &path, true, || {
+            looks += 1;
             // The array is asked a second time just before the file is cleared.
-            if asked == 2 {
+            if looks == 2 {
                 fs::rename(&path, &away).unwrap();
                 fs::write(&path, bytes(9)).unwrap();
             }
             vacancy(&[])
         });
-        let told = told.expect_err("it is not what was looked at").to_string();
-        assert!(asked == 2 && told.contains("became another file while it was looked at"), "{told}");
+        let result = result.expect_err("it is not what was looked at").to_string();
+        assert!(looks == 2 && result.contains("became another file while it was looked at"), "{result}");
         assert!(fs::read(&path).unwrap() == bytes(9) && fs::read(&away).unwrap() == bytes(7));
     }
 
@@ -296,19 +296,19 @@ mod tests {
         let hold = |pages: u32| fs::write(&path, vec![7; pages as usize * 4096]).unwrap();
         let holds = || fs::read(&path).unwrap().iter().all(|&byte| byte == 7);
         hold(PAGES);
-        let told = refused(&path, false, &[]);
-        assert!(told.contains("holds something that is not zero") && holds(), "{told}");
+        let result = refused(&path, false, &[]);
+        assert!(result.contains("holds something that is not zero") && holds(), "{result}");
         hold(PAGES - 1);
-        let told = refused(&path, true, &[]);
-        assert!(told.contains("use a larger one") && holds(), "{told}");
+        let result = refused(&path, true, &[]);
+        assert!(result.contains("use a larger one") && holds(), "{result}");
         hold(PAGES);
         // Another candidate was faster.
-        let mut asked = 0;
-        let told = Candidate::prepare(CandidateRole::Member(2), &path, true, || {
-            asked += 1;
-            if asked == 1 { vacancy(&[]) } else { Err(ControlError::refused("member 3 is being rebuilt")) }
+        let mut looks = 0;
+        let result = Candidate::prepare(CandidateRole::Member(2), &path, true, || {
+            looks += 1;
+            if looks == 1 { vacancy(&[]) } else { Err(ControlError::refused("member 3 is being rebuilt")) }
         });
-        assert!(told.is_err_and(|error| error.to_string().contains("being rebuilt")) && holds());
+        assert!(result.is_err_and(|error| error.to_string().contains("being rebuilt")) && holds());
         let taken = Candidate::prepare(CandidateRole::Member(2), &path, true, || vacancy(&[])).unwrap();
         assert!(taken.made.is_none() && !holds(), "what is forced is cleared");
         drop(taken);

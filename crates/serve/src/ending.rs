@@ -57,11 +57,11 @@ impl Ending {
         });
         let other = readable.unwrap_or(self.0.as_fd());
         let mut fds = [PollFd::new(&self.0, PollFlags::IN), PollFd::from_borrowed_fd(other, PollFlags::IN)];
-        let told = poll(&mut fds, timeout.as_ref());
-        let has_news = |nth: usize| !fds[nth].revents().is_empty();
-        match told {
-            Ok(_) if has_news(0) => Woken::Ended,
-            Ok(_) if has_news(1) => Woken::Ready,
+        let polled = poll(&mut fds, timeout.as_ref());
+        let is_ready = |nth: usize| !fds[nth].revents().is_empty();
+        match polled {
+            Ok(_) if is_ready(0) => Woken::Ended,
+            Ok(_) if is_ready(1) => Woken::Ready,
             // A signal that another thread handles: the caller checks, and waits again.
             Ok(_) | Err(Errno::INTR) => Woken::Late,
             // Out of memory, at worst: there may be some a little later.

@@ -302,8 +302,9 @@ mod tests {
 
     #[test]
     fn a_request_by_another_name_gets_nothing() {
-        let told = || Ok(serde_json::json!("secret"));
-        let responder = Responder::start(anywhere(), Hosts::new(&["storage.example".into()]), told).unwrap();
+        let status = || Ok(serde_json::json!("secret"));
+        let responder =
+            Responder::start(anywhere(), Hosts::new(&["storage.example".into()]), status).unwrap();
         let at = responder.address();
         let ask = |host: &str| get(at, &format!("GET /status.json HTTP/1.1\r\n{host}\r\n\r\n"));
         for host in ["Host: evil.example", "hOsT:evil.example:9180", "Host: 10.0.0.1", "Host:"] {

@@ -143,6 +143,6 @@ mod tests {
         assert_eq!(latencies.recent(60 * SECOND), Quantiles::default());
         assert!(latencies.total().max_ns >= 7000);
         latencies.record(61 * SECOND, u64::MAX);
-        assert!(latencies.total().max_ns >= LONGEST_NS, "as long as can be told");
+        assert!(latencies.total().max_ns >= LONGEST_NS, "as long as can be measured");
     }
 }

@@ -3,9 +3,11 @@
 
 #![forbid(unsafe_code)]
 
+mod background_checks;
 mod buffers;
 mod candidate;
 mod control;
+mod counters;
 mod deadline;
 mod ending;
 mod error;
@@ -17,7 +19,6 @@ pub mod fuzzed;
 mod http;
 mod latency;
 mod listen;
-mod lookout;
 mod mailbox;
 mod members;
 mod metrics;
@@ -33,7 +34,6 @@ pub mod signature;
 mod slots;
 mod smart;
 mod status;
-mod tally;
 #[cfg(feature = "vhost-user")]
 mod vhost;
 mod watch;

@@ -10,9 +10,9 @@ use stripewise_array::health::{MembersHealth, OverLimit, Recent, Troubles, Verdi
 use stripewise_base::Nanos;
 use stripewise_engine::{Engine, Incident};
 
+use crate::background_checks::{BackgroundChecks, Notice, Noticed, Subject};
 use crate::error::ServeError;
 use crate::events::{Events, Member, Outlet, Programs, Source, SpaceCause, What};
-use crate::lookout::{Lookout, Notice, Noticed, Subject};
 use crate::settings::Settings;
 use bursts::{Burst, Space};
 
@@ -44,7 +44,7 @@ pub(crate) struct Checkup {
 pub(crate) struct Monitor {
     events: Events,
     outlet: Outlet,
-    lookout: Lookout,
+    background_checks: BackgroundChecks,
     members: Vec<Watched>,
     health: MembersHealth,
     /// The engine's error count at the last look.
@@ -70,30 +70,30 @@ impl Monitor {
     pub(crate) fn start(
         engine: &Engine,
         settings: &Settings,
-        tell: impl Fn(Notice) -> bool + Send + Sync + 'static,
+        report: impl Fn(Notice) -> bool + Send + Sync + 'static,
     ) -> Result<Self, ServeError> {
         let status = engine.status();
         let array = Source { name: settings.name.clone(), uuid: status.uuid.map(|uuid| uuid.to_string()) };
         let outlet = Outlet::start(array, settings.events.clone(), settings.on_event.clone())?;
-        let lookout = Lookout::new(tell);
+        let background_checks = BackgroundChecks::new(report);
         let is_there = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
         let members = (0..status.members.len() as u16).map(|number| {
             let subject = subject(engine, number).filter(|_| is_there(number));
-            Watched { generation: lookout.watch(number, subject), ..Watched::default() }
+            Watched { generation: background_checks.watch(number, subject), ..Watched::default() }
         });
         let members: Vec<Watched> = members.collect();
         let health = MembersHealth::new(members.len() as u16, settings.error_limit);
         let events = outlet.events();
         let missing = status.members.iter().filter(|member| member.failure.is_some()).count();
-        events.tell(What::ServingBegan { read_only: status.is_read_only, missing_members: missing as u64 });
+        events.report(What::ServingBegan { read_only: status.is_read_only, missing_members: missing as u64 });
         if status.is_read_only {
-            events.tell(What::ArrayReadOnly { reason: "it is served read-only".to_owned() });
+            events.report(What::ArrayReadOnly { reason: "it is served read-only".to_owned() });
         }
-        assembled(engine, engine.opened()).for_each(|event| events.tell(event));
+        assembled(engine, engine.opened()).for_each(|event| events.report(event));
         Ok(Self {
             events,
             outlet,
-            lookout,
+            background_checks,
             members,
             health,
             seen: 0,
@@ -117,9 +117,9 @@ impl Monitor {
     /// Reports that serving ended, and waits up to a limit until all events are written. The program for events may
     /// still run.
     pub(crate) fn finish(self) -> Programs {
-        let Self { events, outlet, lookout, .. } = self;
-        drop(lookout);
-        events.tell(What::ServingEnded {});
+        let Self { events, outlet, background_checks, .. } = self;
+        drop(background_checks);
+        events.report(What::ServingEnded {});
         drop(events);
         outlet.finish()
     }
@@ -166,7 +166,7 @@ impl Monitor {
                 (passed == Some(false)).then_some(What::SmartFailed { member })
             }
         };
-        event.into_iter().for_each(|event| self.events.tell(event));
+        event.into_iter().for_each(|event| self.events.report(event));
     }
 
     /// Takes incidents, and looks at errors if a look is due. `dropped_connections` only grows.
@@ -176,22 +176,22 @@ impl Monitor {
         if self.wake_at(engine).is_none_or(|at| now < at) {
             return;
         }
-        let has_grown = self.has_news(engine);
+        let has_grown = self.has_events(engine);
         self.looked = Some(now);
         self.seen = engine.trouble_count();
         self.look_at_members(now, engine);
         let left_out = engine.incidents_left_out();
         self.events.add_dropped(left_out - std::mem::replace(&mut self.incidents_left_out, left_out));
-        self.tell_repairs(now, engine);
+        self.report_repairs(now, engine);
         if let Some(connections) = self.refused.take(now, dropped_connections) {
-            let told = std::mem::take(&mut self.refused_for);
-            let reason = if told.is_empty() { "a guest broke the protocol".to_owned() } else { told };
-            self.events.tell(What::ConnectionRefused { connections, reason });
+            let why = std::mem::take(&mut self.refused_for);
+            let reason = if why.is_empty() { "a guest broke the protocol".to_owned() } else { why };
+            self.events.report(What::ConnectionRefused { connections, reason });
         }
         let is_refused = std::mem::take(&mut self.no_space) > 0;
         let is_full = is_refused || self.space.is_out() && engine.array().is_full();
         if let Some(event) = self.space.look(now, is_full.then_some((SpaceCause::Log, true))) {
-            self.events.tell(event);
+            self.events.report(event);
         }
         // The consequences of a limit.
         self.take_incidents(now, engine);
@@ -236,18 +236,18 @@ impl Monitor {
 
     /// Reports that another host took the array over.
     pub(crate) fn taken_over(&self, host: String) {
-        self.events.tell(What::ArrayTakenOver { host });
+        self.events.report(What::ArrayTakenOver { host });
     }
 
     /// The time of the next look at errors. None while there are none.
     fn wake_at(&self, engine: &Engine) -> Option<Nanos> {
         let soon = || self.looked.map_or(0, |looked| looked + LOOK_NS);
-        let news = self.has_news(engine).then(soon);
-        news.into_iter().chain(self.next).min()
+        let due = self.has_events(engine).then(soon);
+        due.into_iter().chain(self.next).min()
     }
 
     /// Whether a counter grew since the last look. It is called in every turn.
-    fn has_news(&self, engine: &Engine) -> bool {
+    fn has_events(&self, engine: &Engine) -> bool {
         engine.trouble_count() != self.seen
             || self.no_space > 0
             || engine.incidents_left_out() != self.incidents_left_out
@@ -268,9 +268,9 @@ impl Monitor {
             }
             Incident::Failed { member, reason, is_timeout } => {
                 if is_timeout {
-                    self.events.tell(What::MemberTimedOut { member: of(member) });
+                    self.events.report(What::MemberTimedOut { member: of(member) });
                 }
-                self.lookout.watch(member, None);
+                self.background_checks.watch(member, None);
                 What::MemberFailed { member: of(member), reason }
             }
             Incident::Returned { member } => {
@@ -303,7 +303,7 @@ impl Monitor {
                 metadata_repaired,
                 is_complete,
             } => {
-                self.tell_scrubbed(now, engine);
+                self.report_scrub(now, engine);
                 What::ScrubEnded {
                     read_bytes: pages * u64::from(engine.page_bytes()),
                     damaged_pages: bad,
@@ -324,22 +324,22 @@ impl Monitor {
                     .to_owned(),
             },
         };
-        self.events.tell(event);
+        self.events.report(event);
     }
 
     fn want_space(&mut self, now: Nanos, is_refused: Option<bool>) {
         if let Some(event) = self.space.members(now, is_refused) {
-            self.events.tell(event);
+            self.events.report(event);
         }
         self.next = Some(now + LOOK_NS);
     }
 
     /// Starts monitoring another device, or the same with another history, as member `number`.
     fn welcome(&mut self, number: u16, engine: &Engine) {
-        let generation = self.lookout.watch(number, subject(engine, number));
+        let generation = self.background_checks.watch(number, subject(engine, number));
         let found = engine.troubles(number);
         self.health.welcome(number, found);
-        let damage = Damage { told_reads: found.read_errors, burst: Burst::at(found.bad_reads()) };
+        let damage = Damage { reported_reads: found.read_errors, burst: Burst::at(found.bad_reads()) };
         self.members[usize::from(number)] = Watched { generation, damage };
     }
 
@@ -347,7 +347,7 @@ impl Monitor {
         for number in 0..self.members.len() as u16 {
             let found = engine.troubles(number);
             self.health.of_mut(number).take(now, found);
-            self.tell_damage(now, number, engine);
+            self.report_damage(now, number, engine);
             if engine.failure(number).is_ok_and(|failure| failure.is_none()) {
                 self.judge(now, number, engine);
             }
@@ -358,11 +358,11 @@ impl Monitor {
     }
 
     /// Reports damage on a member, if a report is due.
-    fn tell_damage(&mut self, now: Nanos, number: u16, engine: &Engine) {
+    fn report_damage(&mut self, now: Nanos, number: u16, engine: &Engine) {
         let found = engine.troubles(number);
         let damage = &mut self.members[usize::from(number)].damage;
         if let Some((read_errors, checksum_errors)) = damage.take(now, &found) {
-            self.events.tell(What::DamageFound {
+            self.events.report(What::DamageFound {
                 member: member(engine, number),
                 read_errors,
                 checksum_errors,
@@ -373,20 +373,20 @@ impl Monitor {
     }
 
     /// Reports repairs, if a report is due.
-    fn tell_repairs(&mut self, now: Nanos, engine: &Engine) {
+    fn report_repairs(&mut self, now: Nanos, engine: &Engine) {
         if let Some(repaired_pages) = self.repairs.take(now, engine.repairs()) {
-            self.events.tell(What::DamageRepaired { repaired_pages });
+            self.events.report(What::DamageRepaired { repaired_pages });
         }
     }
 
     /// Reports all that a scrub found and repaired, before the event of its end.
-    fn tell_scrubbed(&mut self, now: Nanos, engine: &Engine) {
+    fn report_scrub(&mut self, now: Nanos, engine: &Engine) {
         for number in 0..self.members.len() as u16 {
             self.members[usize::from(number)].damage.burst.hurry();
-            self.tell_damage(now, number, engine);
+            self.report_damage(now, number, engine);
         }
         self.repairs.hurry();
-        self.tell_repairs(now, engine);
+        self.report_repairs(now, engine);
     }
 
     /// Reports when a member begins to degrade, and when it no longer does.
@@ -396,7 +396,7 @@ impl Monitor {
         }
         let health = self.health.of(number);
         let (recent, member) = (health.recent(now), member(engine, number));
-        self.events.tell(match health.is_degrading() {
+        self.events.report(match health.is_degrading() {
             false => What::MemberRecovered { member },
             true => What::MemberDegrading {
                 member,
@@ -413,7 +413,7 @@ impl Monitor {
     fn enforce(&mut self, now: Nanos, number: u16, engine: &mut Engine) {
         let Some(over) = self.health.over_limit(now, number, &engine.state()) else { return };
         let OverLimit { errors, limit, reason, kept_because, .. } = over;
-        self.events.tell(What::ErrorLimitReached {
+        self.events.report(What::ErrorLimitReached {
             member: member(engine, number),
             errors,
             limit,
@@ -431,14 +431,14 @@ impl Monitor {
 #[derive(Clone, Copy, Debug, Default)]
 struct Damage {
     burst: Burst,
-    told_reads: u64,
+    reported_reads: u64,
 }
 
 impl Damage {
     /// Read errors and checksum errors since the last report, if a report is due.
     fn take(&mut self, now: Nanos, found: &Troubles) -> Option<(u64, u64)> {
         let all = self.burst.take(now, found.bad_reads())?;
-        let reads = found.read_errors - std::mem::replace(&mut self.told_reads, found.read_errors);
+        let reads = found.read_errors - std::mem::replace(&mut self.reported_reads, found.read_errors);
         Some((reads, all - reads))
     }
 }

@@ -34,7 +34,7 @@ mod tests {
         assert_eq!(one.judge(Ok(()), None), Ok(()), "a write says nothing");
         assert_eq!(one.judge(Ok(()), Some(1)), Err(Failed::Lost));
         assert_eq!(one.judge(Ok(()), Some(1)), Ok(()));
-        assert_eq!(two.judge(Ok(()), Some(2)), Err(Failed::Lost), "two outages are told at once");
+        assert_eq!(two.judge(Ok(()), Some(2)), Err(Failed::Lost), "two outages are reported at once");
         assert_eq!(two.judge(Ok(()), Some(2)), Ok(()));
         assert_eq!(Outages::before(2).judge(Ok(()), Some(2)), Ok(()), "a client that came later");
         assert_eq!(one.judge(Err(Failed::NoSpace), Some(2)), Err(Failed::NoSpace));

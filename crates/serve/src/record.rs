@@ -53,7 +53,7 @@ pub struct Recording {
 /// A recording in progress.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    told: Recording,
+    progress: Recording,
     /// The start of the server, in nanoseconds since 1970: times of a recording outlive servers.
     began: Nanos,
     filling: Vec<Request>,
@@ -87,7 +87,7 @@ impl Recorder {
         let thread = std::thread::Builder::new().name("record".into()).spawn(write);
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
-            told: Recording { folder: folder.to_owned(), requests: 0, left_out: 0 },
+            progress: Recording { folder: folder.to_owned(), requests: 0, left_out: 0 },
             began: since_1970.as_nanos() as Nanos,
             filling: Vec::with_capacity(BUFFER),
             until: None,
@@ -100,12 +100,12 @@ impl Recorder {
     /// Records a request. Requests come in order of their times.
     pub(crate) fn record(&mut self, request: Request) {
         if self.filling.len() == BUFFER && !self.hand_on() {
-            self.told.left_out += 1;
+            self.progress.left_out += 1;
             return;
         }
         self.until.get_or_insert(request.time_ns + KEPT.as_nanos() as Nanos);
         self.filling.push(Request { time_ns: self.began + request.time_ns, ..request });
-        self.told.requests += 1;
+        self.progress.requests += 1;
     }
 
     /// Passes on the buffer, if it has been kept for long enough.
@@ -130,8 +130,8 @@ impl Recorder {
     }
 
     /// The progress.
-    pub(crate) fn told(&self) -> &Recording {
-        &self.told
+    pub(crate) fn progress(&self) -> &Recording {
+        &self.progress
     }
 
     /// Writes the rest.
@@ -139,12 +139,12 @@ impl Recorder {
     /// # Errors
     /// The errors of the operating system while it was written.
     pub(crate) fn finish(self) -> Result<Recording, ServeError> {
-        let Self { told, filling, full, empty, thread, .. } = self;
+        let Self { progress, filling, full, empty, thread, .. } = self;
         let _ = full.send(filling);
         drop((full, empty));
         let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         ended?;
-        Ok(told)
+        Ok(progress)
     }
 }
 
@@ -295,8 +295,12 @@ mod tests {
             for nth in 0..number {
                 recorder.record(request(nth));
             }
-            let told = recorder.finish().unwrap();
-            assert_eq!((told.requests, told.left_out), (number, 0), "the buffers hold more than that");
+            let progress = recorder.finish().unwrap();
+            assert_eq!(
+                (progress.requests, progress.left_out),
+                (number, 0),
+                "the buffers hold more than that"
+            );
         }
         let read = read(&path);
         let (first, second) = read.split_at(number as usize);

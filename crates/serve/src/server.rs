@@ -11,12 +11,13 @@ use serde_json::Value;
 use stripewise_engine::owner::OwnerError;
 use stripewise_engine::{Engine, EngineError, FailMode, Failed};
 
+use crate::background_checks::Notice;
 use crate::control::{Answer, Command, Control, ControlError, ControlRequest, ask};
+use crate::counters::Surroundings;
 use crate::error::ServeError;
 use crate::frontend::{Frontend, Source};
 use crate::frontends;
 use crate::http::{Hosts, Responder};
-use crate::lookout::Notice;
 use crate::mailbox::{Mailbox, Sender, mailbox};
 use crate::members::Members;
 use crate::monitor::Monitor;
@@ -24,7 +25,6 @@ use crate::record::{Recorder, UUID_NOTE};
 use crate::service::{FrontendNo, Service};
 use crate::settings::Settings;
 use crate::signals;
-use crate::tally::Surroundings;
 use crate::watch::Watch;
 
 /// How long clients have to read their replies when the server ends.
@@ -182,10 +182,10 @@ impl Server {
         let closed = whole.and(engine.end().map(drop).map_err(ServeError::from));
         let recorded = recorder.map_or(Ok(None), |recorder| recorder.finish().map(Some));
         let ended = served.and(closed).and_then(|()| recorded.map(drop));
-        let told = ended.as_ref().map(|()| Value::Null);
+        let answer = ended.as_ref().map(|()| Value::Null);
         // All events are in the file before `stripewise stop` returns.
         let programs = monitor.finish();
-        control.ended(told.map_err(|error| ControlError::refused(error.to_string())));
+        control.ended(answer.map_err(|error| ControlError::refused(error.to_string())));
         drop((http, control));
         programs.wait();
         ended
@@ -205,10 +205,10 @@ impl Server {
             self.frontends.iter_mut().for_each(|frontend| frontend.exchange(&mut self.service));
             // Replies that were sent may have made room for requests that the engine has not looked at yet.
             is_busy |= self.service.take_submitted();
-            self.service.look_at_the_recorder();
+            self.service.poll_recorder();
             self.watch_members();
             if is_busy {
-                self.service.tally.sample(self.service.now(), &self.service.engine);
+                self.service.counters.sample(self.service.now(), &self.service.engine);
             }
             if let Some(deadline) = self.ending {
                 let is_idle = self.frontends.iter().all(|frontend| frontend.is_idle());
@@ -224,7 +224,7 @@ impl Server {
     /// Passes the engine's completions to their clients. Returns whether there were any.
     fn complete(&mut self) -> bool {
         let mut is_any = false;
-        self.service.look_at_the_clock();
+        self.service.read_clock();
         while let Some(completion) = self.service.take_completion() {
             is_any = true;
             if completion.result == Err(Failed::NoSpace) {
@@ -242,8 +242,8 @@ impl Server {
         if let Some(reason) = self.service.take_dropped_for() {
             self.monitor.refused(reason);
         }
-        let Service { engine, tally, .. } = &mut self.service;
-        self.monitor.look(now, engine, tally.dropped_connections);
+        let Service { engine, counters, .. } = &mut self.service;
+        self.monitor.look(now, engine, counters.dropped_connections);
     }
 
     /// Waits until a socket, a member, a timer or another thread has an event, or only polls while `is_busy`; then
@@ -262,7 +262,7 @@ impl Server {
             frontend.watch(now, &mut |source, flags| watch.add(Waker::Frontend(number, source), flags));
         }
         watch.wait(|waker| self.descriptor(waker), at_most)?;
-        self.service.look_at_the_clock();
+        self.service.read_clock();
         while let Some((waker, flags)) = watch.take() {
             match waker {
                 // The next turn polls the members anyway.
@@ -343,14 +343,14 @@ impl Server {
         if *command == Command::Status {
             return self.status();
         }
-        let Service { engine, tally, .. } = &mut self.service;
-        let (is_scrubbing, before) = (engine.array().scrubbing().is_some(), tally.last_scrub(engine));
+        let Service { engine, counters, .. } = &mut self.service;
+        let (is_scrubbing, before) = (engine.array().scrubbing().is_some(), counters.last_scrub(engine));
         Members::obey(command, engine)?;
         tracing::info!(?command, "done as asked");
         match command {
             // A running scrub continues.
-            Command::Scrub if !is_scrubbing => tally.scrub_begins(before),
-            Command::StopScrub if is_scrubbing => tally.scrub_stops(),
+            Command::Scrub if !is_scrubbing => counters.scrub_begins(before),
+            Command::StopScrub if is_scrubbing => counters.scrub_stops(),
             _ => {}
         }
         Ok(Value::Null)
@@ -362,10 +362,10 @@ impl Server {
             spares: self.members.spares(&self.service.engine),
             connections: self.frontends.iter().map(|frontend| frontend.connections() as u64).sum(),
             addresses: self.addresses(),
-            recording: self.service.recorder.as_ref().map(|recorder| recorder.told().clone()),
+            recording: self.service.recorder.as_ref().map(|recorder| recorder.progress().clone()),
         };
         let now = self.service.now();
-        let status = self.service.tally.status(now, &self.service.engine, &self.monitor, surroundings);
+        let status = self.service.counters.status(now, &self.service.engine, &self.monitor, surroundings);
         serde_json::to_value(status).map_err(|error| ControlError::refused(error.to_string()))
     }
 }

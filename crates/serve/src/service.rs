@@ -10,8 +10,8 @@ use stripewise_engine::{Engine, Failed, Payload, Request, Ticket};
 use stripewise_trace as trace;
 
 use crate::buffers::Buffers;
+use crate::counters::{Counters, Kind};
 use crate::record::Recorder;
-use crate::tally::{Kind, Tally};
 
 /// The receiver of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Hasher for Spread {
 pub(crate) struct Service {
     pub(crate) engine: Engine,
     pub(crate) buffers: Buffers,
-    pub(crate) tally: Tally,
+    pub(crate) counters: Counters,
     pub(crate) recorder: Option<Recorder>,
     /// Why a connection was dropped or refused last, until the monitor takes it.
     dropped_for: Option<String>,
@@ -113,7 +113,7 @@ impl Service {
         Self {
             engine,
             buffers: Buffers::new(),
-            tally: Tally::new(0),
+            counters: Counters::new(0),
             recorder,
             dropped_for: None,
             waiting: HashMap::default(),
@@ -123,19 +123,19 @@ impl Service {
         }
     }
 
-    /// Nanoseconds since the start, as of the last [`Service::look_at_the_clock`].
+    /// Nanoseconds since the start, as of the last [`Service::read_clock`].
     pub(crate) fn now(&self) -> Nanos {
         self.now
     }
 
     /// Reads the clock, once for all requests that are handled together.
-    pub(crate) fn look_at_the_clock(&mut self) -> Nanos {
+    pub(crate) fn read_clock(&mut self) -> Nanos {
         self.now = self.started.elapsed().as_nanos() as Nanos;
         self.now
     }
 
     /// Lets the recorder pass on its buffer, if it has been kept for long enough.
-    pub(crate) fn look_at_the_recorder(&mut self) {
+    pub(crate) fn poll_recorder(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.look(self.now);
         }
@@ -189,7 +189,7 @@ impl Service {
                 Err(Unsubmitted::Busy(Submission { request: rejected.request, reply_to, arrived }))
             }
             Err(rejected) => {
-                self.tally.done(kind, bytes, self.now, 0, true);
+                self.counters.done(kind, bytes, self.now, 0, true);
                 self.keep_buffer(rejected.request);
                 Err(Unsubmitted::Refused(rejected.error, reply_to))
             }
@@ -219,7 +219,7 @@ impl Service {
                 continue;
             };
             let Waiting { reply_to, kind, bytes, arrived } = waiting;
-            self.tally.done(kind, bytes, self.now, self.now - arrived, result.is_err());
+            self.counters.done(kind, bytes, self.now, self.now - arrived, result.is_err());
             let outages = (kind == Kind::Flush).then(|| self.engine.outages());
             return Some(Completion { reply_to, result, payload, outages });
         }
@@ -227,7 +227,7 @@ impl Service {
 
     /// Counts a connection that was dropped or refused, with the reason.
     pub(crate) fn drop_connection(&mut self, reason: String) {
-        self.tally.dropped_connections += 1;
+        self.counters.dropped_connections += 1;
         self.dropped_for = Some(reason);
     }
 

@@ -200,7 +200,7 @@ pub fn is_at_its_path(file: &MemberFile) -> bool {
 mod tests {
     use super::*;
 
-    fn told(bytes: &[u8]) -> Option<String> {
+    fn content_of(bytes: &[u8]) -> Option<String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), bytes).unwrap();
         content(file.path()).unwrap()
@@ -215,20 +215,20 @@ mod tests {
                 Back(at) => bytes.len() - at,
             };
             bytes[at..at + magic.len()].copy_from_slice(magic);
-            assert_eq!(told(&bytes).as_deref(), Some(*what));
+            assert_eq!(content_of(&bytes).as_deref(), Some(*what));
         }
     }
 
     #[test]
     fn zeros_are_nothing_and_anything_else_is_something() {
-        assert_eq!(told(&[]), None);
-        assert_eq!(told(&[0; 700]), None);
-        assert_eq!(told(&vec![0; 3 << 20]), None);
+        assert_eq!(content_of(&[]), None);
+        assert_eq!(content_of(&[0; 700]), None);
+        assert_eq!(content_of(&vec![0; 3 << 20]), None);
         let something = Some("something that is not zero");
-        assert_eq!(told(&[0, 1]).as_deref(), something);
+        assert_eq!(content_of(&[0, 1]).as_deref(), something);
         let mut bytes = vec![0; 3 << 20];
         *bytes.last_mut().unwrap() = 1;
-        assert_eq!(told(&bytes).as_deref(), something);
+        assert_eq!(content_of(&bytes).as_deref(), something);
     }
 
     #[test]

@@ -60,12 +60,12 @@ mod tests {
     fn the_verdict_is_that_of_the_program_whatever_its_exit_code() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("smartctl");
-        let asked = folder.path().join("asked");
+        let log = folder.path().join("asked");
         let verdict_of = |answer: &str, code: u8| {
             fs::write(folder.path().join("answer"), answer).unwrap();
             let text = format!(
                 "#!/bin/sh\necho \"$@\" > {}\ncat {}\nexit {code}\n",
-                asked.display(),
+                log.display(),
                 folder.path().join("answer").display()
             );
             fs::write(&program, text).unwrap();
@@ -73,7 +73,7 @@ mod tests {
             verdict(&program, Path::new("/dev/sda"))
         };
         assert_eq!(verdict_of(FAILING, 8), Some(false));
-        assert_eq!(fs::read_to_string(&asked).unwrap(), "-H -j -n standby /dev/sda\n");
+        assert_eq!(fs::read_to_string(&log).unwrap(), "-H -j -n standby /dev/sda\n");
         assert_eq!(verdict_of(&FAILING.replace("false", "true"), 0), Some(true));
         // A device without SMART, one that sleeps, and nonsense.
         assert_eq!(verdict_of(r#"{"smartctl":{"exit_status":2}}"#, 2), None);

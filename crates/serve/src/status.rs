@@ -303,9 +303,9 @@ mod tests {
 
     #[test]
     fn the_findings_of_a_scrub_add_up() {
-        let told = |numbers| findings(numbers, |number| number.to_string());
-        assert_eq!(told([0, 0, 0, 0]), "0 damaged, 0 repaired, 0 lost");
-        assert_eq!(told([522, 475, 47, 0]), "522 damaged, 475 repaired, 47 obsolete, 0 lost");
-        assert_eq!(told([9, 2, 3, 5]), "9 damaged, 2 repaired, 3 obsolete, 4 left, 5 lost");
+        let text = |numbers| findings(numbers, |number| number.to_string());
+        assert_eq!(text([0, 0, 0, 0]), "0 damaged, 0 repaired, 0 lost");
+        assert_eq!(text([522, 475, 47, 0]), "522 damaged, 475 repaired, 47 obsolete, 0 lost");
+        assert_eq!(text([9, 2, 3, 5]), "9 damaged, 2 repaired, 3 obsolete, 4 left, 5 lost");
     }
 }

@@ -84,9 +84,9 @@ mod tests {
         let wait = |watch: &mut Watch<usize>| {
             (0..pairs.len()).for_each(|nth| watch.add(nth, PollFlags::IN));
             watch.wait(|nth| pairs[nth].0.as_fd(), Some(Duration::ZERO)).unwrap();
-            let mut told: Vec<usize> = std::iter::from_fn(|| watch.take()).map(|(nth, _)| nth).collect();
-            told.sort_unstable();
-            told
+            let mut ready: Vec<usize> = std::iter::from_fn(|| watch.take()).map(|(nth, _)| nth).collect();
+            ready.sort_unstable();
+            ready
         };
         assert!(wait(&mut watch).is_empty());
         (&pairs[1].1).write_all(b"x").unwrap();

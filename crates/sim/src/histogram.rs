@@ -70,9 +70,9 @@ mod tests {
             let value = value.checked_shr(64 - width).unwrap_or(0);
             let mut histogram = Histogram::new(bits);
             histogram.record(value);
-            let told: Vec<_> = histogram.cumulated().collect();
-            prop_assert_eq!(told.len(), 1);
-            let (last, count) = told[0];
+            let points: Vec<_> = histogram.cumulated().collect();
+            prop_assert_eq!(points.len(), 1);
+            let (last, count) = points[0];
             prop_assert_eq!(count, 1);
             prop_assert!(last >= value && last - value <= value >> bits, "{} for {}", last, value);
             prop_assert!(value >> (bits + 1) > 0 || last == value);
@@ -86,9 +86,9 @@ mod tests {
             }
             one.add(&other);
             values.sort_unstable();
-            let told: Vec<_> = one.cumulated().collect();
-            prop_assert!(told.windows(2).all(|pair| pair[0].0 < pair[1].0));
-            for (last, count) in told {
+            let points: Vec<_> = one.cumulated().collect();
+            prop_assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            for (last, count) in points {
                 prop_assert_eq!(count, values.iter().filter(|value| **value <= last).count() as u64);
             }
         }

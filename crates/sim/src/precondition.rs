@@ -24,16 +24,16 @@ impl Precondition {
         }
     }
 
-    /// Runs [`Precondition::apply`] while `go_on` returns true. Returns whether it finished.
+    /// Runs [`Precondition::apply`] while `may_continue` returns true. Returns whether it finished.
     pub fn apply_while<M: Media>(
         self,
         flash: &mut Flash<M>,
         seed: u64,
-        go_on: &mut dyn FnMut() -> bool,
+        may_continue: &mut dyn FnMut() -> bool,
     ) -> bool {
         match self {
             Self::Fresh => true,
-            Self::Filled(state, share) => flash.precondition_while(state, share, seed, go_on),
+            Self::Filled(state, share) => flash.precondition_while(state, share, seed, may_continue),
         }
     }
 

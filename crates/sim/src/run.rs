@@ -152,8 +152,8 @@ fn prepared(
     if let Some(chooser) = chooser {
         flash.install(chooser);
     }
-    let mut go_on = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
-    if !config.precondition.apply_while(&mut flash, config.seed, &mut go_on) {
+    let mut may_continue = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
+    if !config.precondition.apply_while(&mut flash, config.seed, &mut may_continue) {
         return Err(RunError::Stopped { requests: 0 });
     }
     Ok(flash)

@@ -248,7 +248,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         self.flash.release(self.now, member.into(), page, &mut self.agenda);
     }
 
-    fn gave_up(&mut self, member: u16) {
+    fn member_failed(&mut self, member: u16) {
         self.gone[member as usize] = true;
         self.any_gone = true;
     }
@@ -383,7 +383,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
         let arrival = self.submit_due();
         self.array.dispatch(&mut self.world);
         // A member that is asked may find that it has nothing to collect, and so become ready.
-        while self.hear_of_ready() {
+        while self.report_ready() {
             self.array.dispatch(&mut self.world);
         }
         arrival
@@ -469,15 +469,15 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
             let done = self.late.swap_remove(at);
             self.report(done);
         }
-        self.hear_of_ready();
+        self.report_ready();
     }
 
     /// Reports to the array which members may admit operations that they refused. Returns whether there was one.
     #[inline]
-    fn hear_of_ready(&mut self) -> bool {
+    fn report_ready(&mut self) -> bool {
         let mut any = false;
-        while let Some(member) = self.world.flash.next_gc_news() {
-            self.array.gc_news(self.world.now, member as u16, &mut self.world);
+        while let Some(member) = self.world.flash.next_gc_event() {
+            self.array.gc_event(self.world.now, member as u16, &mut self.world);
         }
         while let Some(member) = self.world.flash.next_ready() {
             self.array.member_ready(member as u16);
@@ -529,8 +529,8 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
 
     /// Removes a member from now on; its operations in flight end with the outcome "gone".
     pub fn fail_member(&mut self, member: u16) {
-        self.world.gave_up(member);
-        self.array.member_failed(self.world.now, member, FailReason::Asked, &mut self.world);
+        self.world.member_failed(member);
+        self.array.member_failed(self.world.now, member, FailReason::Requested, &mut self.world);
     }
 
     /// Reports to the controller that a member has not answered for some time, or answers again. The member itself is

@@ -259,8 +259,8 @@ pub fn timeline(
 ) -> Result<Timeline, RunError> {
     let (level, devices) = (config.members.level, config.members.devices);
     let mut flash = Flash::with_media(&config.device, level, devices, config.seed, Recorder::default())?;
-    let mut go_on = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
-    if !config.precondition.apply_while(&mut flash, config.seed, &mut go_on) {
+    let mut may_continue = || report(Progress { requests: 0, share: Some(0.0), now_ns: 0 });
+    if !config.precondition.apply_while(&mut flash, config.seed, &mut may_continue) {
         return Err(RunError::Stopped { requests: 0 });
     }
     let limit = from.saturating_add(count).min(config.limit_requests);

@@ -77,7 +77,7 @@ struct Batch {
 
 /// Requests that a thread reads ahead.
 pub(crate) struct Ahead {
-    /// None once the thread was told to end.
+    /// None once the thread was ordered to end.
     ready: Option<Receiver<Result<Batch, TraceError>>>,
     used: Sender<Vec<Request>>,
     thread: Option<JoinHandle<()>>,

@@ -18,7 +18,7 @@ const UPDATE: u64 = 40;
 const GC: u64 = 40;
 pub(crate) const SAMPLE: u64 = 12;
 
-/// Bytes after which a run tells the others what it has kept.
+/// Bytes after which a run reports to the others what it has kept.
 const STEP: u64 = 1 << 16;
 
 /// Bytes that the rows of a study take so far, of all its runs.
@@ -105,8 +105,8 @@ impl Bounded<'_> {
 }
 
 impl Observer for Bounded<'_> {
-    fn go_on(&self) -> bool {
-        !self.kept.exceeds(self.budget) && self.observer.go_on()
+    fn may_continue(&self) -> bool {
+        !self.kept.exceeds(self.budget) && self.observer.may_continue()
     }
 
     fn began(&self, run: usize, scheme: &str) {

@@ -49,7 +49,7 @@ fn digest(
     observer: &dyn Observer,
 ) -> Result<String, Error> {
     let read = || {
-        let found = stripewise_trace::digest_while(path, &mut || observer.go_on())?;
+        let found = stripewise_trace::digest_while(path, &mut || observer.may_continue())?;
         found.ok_or(Error::Stopped)
     };
     let Some(folder) = folder else { return read() };
@@ -101,7 +101,7 @@ mod tests {
     struct Pieces(AtomicU32);
 
     impl Observer for Pieces {
-        fn go_on(&self) -> bool {
+        fn may_continue(&self) -> bool {
             self.0.fetch_add(1, Ordering::Relaxed);
             true
         }

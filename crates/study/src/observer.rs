@@ -7,7 +7,7 @@ use stripewise_sim::Progress;
 pub trait Observer: Sync {
     /// Whether to continue. Once it is false, all running work ends soon with [`crate::Error::Stopped`] and leaves
     /// nothing half done.
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         true
     }
 

@@ -18,7 +18,7 @@ const WAITING: usize = 4;
 /// A sink that passes its rows to another one, on a thread.
 pub(crate) struct Rows<S> {
     batch: Batch,
-    /// None once the thread was told to end.
+    /// None once the thread was ordered to end.
     full: Option<SyncSender<Batch>>,
     empty: Receiver<Batch>,
     thread: Option<JoinHandle<(S, u64)>>,

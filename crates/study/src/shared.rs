@@ -263,7 +263,7 @@ impl<'a> Replayed<'a> {
         let (mut batch, mut passed) = (Vec::with_capacity(BATCH), 0);
         while passed < self.requests {
             stream.next_batch(&mut batch)?;
-            if batch.is_empty() || !self.observer.go_on() {
+            if batch.is_empty() || !self.observer.may_continue() {
                 self.ended = true;
                 return Ok(());
             }
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_go_on_apart_when_the_workload_proves_too_long() {
+    fn runs_continue_apart_when_the_workload_proves_too_long() {
         let origin = Origin::generated("uniform:requests=1000G,arrival=none").unwrap();
         let endless = WorkloadSpec { origin, requests: None, ..WorkloadSpec::default() };
         let endless = Workload::new(&endless, 1, &()).unwrap();

@@ -358,7 +358,7 @@ impl Study {
         shared: &Shared,
         observer: &dyn Observer,
     ) -> Result<Finished, Error> {
-        go_on(observer)?;
+        may_continue(observer)?;
         let (scheme, seed) = (job.config.scheme.name.clone(), job.config.seed);
         let finished = |run, cpu_ns| Finished { scheme: scheme.clone(), seed, run, cpu_ns };
         let store = Store::new(&self.spec.out);
@@ -457,7 +457,7 @@ impl Study {
     /// # Errors
     /// As those of [`Study::run`]; when there is no such run.
     pub fn in_memory(&self, place: usize, observer: &dyn Observer) -> Result<InMemory, Error> {
-        go_on(observer)?;
+        may_continue(observer)?;
         let job = self.job(place)?;
         let inputs = self.inputs(job)?;
         let apart = Shared::new(self.workloads.iter().map(|workload| (workload, 1)), false);
@@ -536,11 +536,11 @@ impl Study {
             let share = limit.map(|limit| progress.requests as f64 / limit as f64).or(progress.share);
             let share = share.map(|share| (f64::from(pass) + share) / passes);
             observer.advanced(place, Progress { share, ..progress });
-            observer.go_on()
+            observer.may_continue()
         })?;
         let cpu_ns = source.source().source().cpu_ns(thread_cpu_ns() - began_ns);
         // The stream ends early when the observer stops the study: the computed run is then incomplete.
-        go_on(observer)?;
+        may_continue(observer)?;
         let (fold, read) = (source.report().clone(), source.source().source().report().unwrap_or_default());
         Ok(Pass { totals, fold, read, cpu_ns })
     }
@@ -594,6 +594,6 @@ impl Study {
     }
 }
 
-fn go_on(observer: &dyn Observer) -> Result<(), Error> {
-    if observer.go_on() { Ok(()) } else { Err(Error::Stopped) }
+fn may_continue(observer: &dyn Observer) -> Result<(), Error> {
+    if observer.may_continue() { Ok(()) } else { Err(Error::Stopped) }
 }

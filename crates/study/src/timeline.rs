@@ -24,10 +24,10 @@ impl Study {
         let line = stripewise_sim::timeline(config, &mut source, (from, count), &mut |progress| {
             let share = Some(progress.requests as f64 / all as f64);
             observer.advanced(0, Progress { share, ..progress });
-            observer.go_on()
+            observer.may_continue()
         });
         observer.ended(0);
         let line = line?;
-        if observer.go_on() { Ok(line) } else { Err(Error::Stopped) }
+        if observer.may_continue() { Ok(line) } else { Err(Error::Stopped) }
     }
 }

@@ -108,7 +108,7 @@ enum Requested<'a> {
 
 impl Source for Watched<'_> {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
-        if !self.observer.go_on() {
+        if !self.observer.may_continue() {
             batch.clear();
             return Ok(());
         }
@@ -237,7 +237,7 @@ impl Workload {
         while requests <= warmup {
             stream.next_batch(&mut batch)?;
             if batch.is_empty() {
-                if !observer.go_on() {
+                if !observer.may_continue() {
                     return Err(Error::Stopped);
                 }
                 return Err(Error::spec(format!(
@@ -278,7 +278,7 @@ impl Workload {
         } else {
             self.fold.onto(capacity, None)
         };
-        if !observer.go_on() {
+        if !observer.may_continue() {
             return Err(Error::Stopped);
         }
         let folding = folding.map_err(|error| match error {

@@ -39,7 +39,7 @@ pub struct World {
     /// Members that take no operation now.
     pub closed: BTreeSet<u16>,
     /// Members that the controller reported as failed.
-    pub gave_up: Vec<u16>,
+    pub failed_members: Vec<u16>,
     /// Mismatches with which the controller charged each member.
     pub mismatches: Vec<u64>,
     timers: Vec<Nanos>,
@@ -55,7 +55,7 @@ impl World {
             started: Vec::new(),
             acknowledged: Vec::new(),
             closed: BTreeSet::new(),
-            gave_up: Vec::new(),
+            failed_members: Vec::new(),
             mismatches,
             timers: Vec::new(),
         }
@@ -131,8 +131,8 @@ impl Driver<PageMemory> for World {
         self.acknowledged.push((acknowledgement.tag, acknowledgement.failed, payload));
     }
 
-    fn gave_up(&mut self, member: u16) {
-        self.gave_up.push(member);
+    fn member_failed(&mut self, member: u16) {
+        self.failed_members.push(member);
     }
 
     fn mismatched(&mut self, member: u16, _: u32) {

@@ -19,7 +19,7 @@ struct Idiom {
 /// The idioms of the list.
 #[derive(Debug)]
 pub struct Idioms {
-    /// Any of them: most lines have none, and one search tells.
+    /// Any of them: most lines have none, and one search decides.
     any: Regex,
     all: Vec<Idiom>,
 }

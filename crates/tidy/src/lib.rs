@@ -15,8 +15,8 @@ pub mod idioms;
 pub mod layers;
 pub mod markdown;
 pub mod placements;
-pub mod shape;
 pub mod source;
+pub mod structures;
 pub mod tree;
 
 use std::fmt;

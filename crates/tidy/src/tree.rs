@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::file::File;
 use crate::idioms::{self, Idioms};
 use crate::{
-    Complaint, circles, contract, examples, functions, guides, layers, markdown, placements, shape, source,
+    Complaint, circles, contract, examples, functions, guides, layers, markdown, placements, source,
+    structures,
 };
 
 /// Folders without source files of this tree.
@@ -75,8 +76,8 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
         if path.ends_with(".rs") {
             complaints.extend(source::size(path, text));
             complaints.extend(functions::functions_stay_short(path, text));
-            complaints.extend(shape::structures_stay_small(path, text));
-            complaints.extend(shape::plans_belong_to_the_executor(path, text));
+            complaints.extend(structures::structures_stay_small(path, text));
+            complaints.extend(structures::plans_belong_to_the_executor(path, text));
             complaints.extend(source::line_length(path, text));
             complaints.extend(source::unsafe_is_argued(path, text));
             complaints.extend(source::policy_cites_its_source(path, text));

@@ -215,17 +215,20 @@ pub fn digest(path: &Path) -> Result<String, TraceError> {
     digest_while(path, &mut || true).map(Option::unwrap_or_default)
 }
 
-/// [`digest`], or nothing as soon as `go_on`, called at every MiB, returns false.
+/// [`digest`], or nothing as soon as `may_continue`, called at every MiB, returns false.
 ///
 /// # Errors
 /// The operating system's.
-pub fn digest_while(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<String>, TraceError> {
+pub fn digest_while(
+    path: &Path,
+    may_continue: &mut dyn FnMut() -> bool,
+) -> Result<Option<String>, TraceError> {
     let io = |source| TraceError::Io { path: path.to_owned(), source };
     let mut hasher = blake3::Hasher::new();
     for path in members(path)? {
         let mut file = File::open(path).map_err(io)?;
         loop {
-            if !go_on() {
+            if !may_continue() {
                 return Ok(None);
             }
             if io::copy(&mut file.by_ref().take(1 << 20), &mut hasher).map_err(io)? == 0 {

@@ -36,7 +36,7 @@ fn peak_of(test: &str, path: &Path) -> (String, u64) {
     (text.clone(), peak.unwrap_or_else(|| panic!("the child tells its memory: {text}")))
 }
 
-fn tell_peak() {
+fn print_peak() {
     println!("peak {}", peak_bytes().unwrap_or(0));
 }
 
@@ -94,7 +94,7 @@ const MIB: u64 = 1 << 20;
 fn a_file_of_an_archive_streams_by_and_is_not_held() {
     if let Some(path) = child() {
         assert_eq!(read(&path).expect("reads").len(), 0, "notices are no requests");
-        return tell_peak();
+        return print_peak();
     }
     let scratch = Scratch::new();
     let path = scratch.file("archive.tar.zst");
@@ -107,7 +107,7 @@ fn a_file_of_an_archive_streams_by_and_is_not_held() {
 fn a_long_name_in_an_archive_is_read_up_to_a_bound() {
     if let Some(path) = child() {
         assert_eq!(read(&path).expect("reads").len(), 1, "the entry behind it");
-        return tell_peak();
+        return print_peak();
     }
     let scratch = Scratch::new();
     let path = scratch.file("names.tar.zst");
@@ -132,7 +132,7 @@ fn kinds_that_are_built_from_the_ones_before_are_not_all_held() {
     if let Some(path) = child() {
         let error = read(&path).expect_err("these are no kinds");
         assert!(error.to_string().contains("xxxx"), "{error}");
-        return tell_peak();
+        return print_peak();
     }
     // A file of some KB, in which each of 300 kinds is the MiB before it.
     let scratch = Scratch::new();

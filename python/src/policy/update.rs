@@ -99,8 +99,8 @@ impl ParityUpdate {
         self.gc_remaining_ns.clear();
         self.gc_remaining_ns.extend(every.clone().map(|member| state.gc_remaining_ns(member)));
         let read_ns = |member| {
-            let told = state.read_ns(member, place.page, false);
-            told.or(choice.times.read_ns(member)).unwrap_or_default()
+            let reported = state.read_ns(member, place.page, false);
+            reported.or(choice.times.read_ns(member)).unwrap_or_default()
         };
         self.read_ns.clear();
         self.read_ns.extend(every.map(read_ns));

@@ -69,8 +69,8 @@ impl<M: Memory> Controller<M> for Array<M> {
     }
 
     #[inline]
-    fn gc_news<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
-        each!(mut self, array => array.gc_news(now, member, driver));
+    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+        each!(mut self, array => array.gc_event(now, member, driver));
     }
 
     #[inline]

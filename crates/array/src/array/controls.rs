@@ -1,4 +1,4 @@
-//! What the owner of an array tells it about its members, and allows it, besides requests.
+//! What the owner of an array reports to it about its members, and allows it, besides requests.
 
 use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;

@@ -65,8 +65,8 @@ impl<M: Memory> Array<M> {
 
 impl<M: Memory> Array<M> {
     /// Number of rows with deferred parity, without those that are being updated.
-    pub fn late_rows(&self) -> usize {
-        self.as_in_place().map_or(0, |placement| placement.window.late_rows())
+    pub fn deferred_rows(&self) -> usize {
+        self.as_in_place().map_or(0, |placement| placement.window.deferred_rows())
     }
 
     /// Data columns of `row` that are written and that its parity does not cover.

@@ -82,10 +82,11 @@ impl<M: Memory> Array<M> {
 
     /// The counts of the last scrub, and whether it is still in progress.
     pub fn scrub_counts(&self) -> (ScrubCounts, bool) {
-        let (counts, goes_on) = each!(self, array => Metadata::<M>::scrubbed(&array.placement, &array.exec));
+        let (counts, continues) =
+            each!(self, array => Metadata::<M>::scrubbed(&array.placement, &array.exec));
         let (found, _) = self.exec().metadata_scrubbed();
         let (metadata_damaged, metadata_repaired) = (found.damaged, found.repaired);
-        (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, goes_on)
+        (ScrubCounts { metadata_damaged, metadata_repaired, ..counts }, continues)
     }
 
     /// Reports that members are out of space, or have space again. While they are out of space, the log refuses hosts' writes

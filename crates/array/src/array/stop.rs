@@ -10,7 +10,7 @@ impl<M: Memory> Array<M> {
         self.exec_mut().advance(now);
         let is_read_only = self.exec().reads_only();
         if let Some(log) = self.as_log_mut().filter(|log| log.is_kept() && !is_read_only) {
-            log.durable_mut().sync.is_asked = true;
+            log.durable_mut().sync.is_requested = true;
             self.poll(driver);
         }
     }
@@ -36,7 +36,7 @@ impl<M: Memory> Array<M> {
                 if let Some(durable) = &mut array.placement.durable {
                     let superblock = &mut durable.members.superblock;
                     superblock.is_clean = superblock.version > 1;
-                    durable.is_news = true;
+                    durable.has_event = true;
                 }
             }
         }

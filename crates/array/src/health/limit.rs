@@ -131,7 +131,7 @@ impl MembersHealth {
     }
 
     /// Whether `member` is beyond the limit, and whether it is to be failed. None if it is not, if it is out of service, and
-    /// if it is still needed and that was told before.
+    /// if it is still needed and that was reported before.
     ///
     /// Judge all members first: no member is failed while the array depends on it because another one is degrading. Take
     /// another `state` after a member was failed.
@@ -140,13 +140,13 @@ impl MembersHealth {
         let recent = self.of(member).recent(now);
         let errors = recent.spots;
         let is_over = errors > limit;
-        let was_told = std::mem::replace(&mut self.of_mut(member).is_over_told, is_over);
+        let was_reported = std::mem::replace(&mut self.of_mut(member).is_over_reported, is_over);
         let kept_because = if is_over { self.needed(now, member, state) } else { None };
         // Content that it did not return is in doubt. A member that only stopped answering has its content.
         let is_damaged = recent.read + recent.checksum > 0;
         let reason = if is_damaged { FailReason::Damage } else { FailReason::Gone };
-        let is_news = is_over && !(was_told && kept_because.is_some());
-        is_news.then_some(OverLimit { member, errors, limit, reason, kept_because })
+        let is_new = is_over && !(was_reported && kept_because.is_some());
+        is_new.then_some(OverLimit { member, errors, limit, reason, kept_because })
     }
 
     /// Why the array needs `member`. None if it does not.

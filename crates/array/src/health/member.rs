@@ -16,7 +16,7 @@ pub struct MemberHealth {
     windows: [Decaying; 5],
     is_degrading: bool,
     /// Whether it was reported as beyond the limit, with the reason that keeps it in service.
-    pub(super) is_over_told: bool,
+    pub(super) is_over_reported: bool,
     /// Why its file will be lost when the server ends.
     pub unlinked: Option<String>,
     /// The SMART verdict: whether it passed.
@@ -86,7 +86,7 @@ impl MemberHealth {
 
     /// Whether its health changes with time alone.
     pub fn is_decaying(&self) -> bool {
-        self.is_degrading || self.is_over_told
+        self.is_degrading || self.is_over_reported
     }
 }
 

@@ -28,7 +28,7 @@ impl<E> Spares<E> {
     }
 
     /// The next spare, with its pages, and the member that it replaces: a member that is out of service, first in the group
-    /// with the least redundancy left. `accepts` tells whether the array would accept a replacement of these pages now. A
+    /// with the least redundancy left. `accepts` returns whether the array would accept a replacement of these pages now. A
     /// member that serves is never replaced, even if it is degrading: the array would be without it during the rebuild.
     pub fn next_for(
         &mut self,

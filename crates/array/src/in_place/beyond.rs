@@ -11,17 +11,17 @@ use crate::in_place::InPlace;
 use crate::in_place::job::PlanState;
 
 impl InPlace {
-    /// The members that metadata is to call missing, where it called those of the mask `told` missing before. In a group that
+    /// The members that metadata is to call missing, where it called those of the mask `recorded` missing before. In a group that
     /// has lost more than parity tolerates, these are the members that it called missing before the loss. If metadata called
     /// all of them missing, the array could never be assembled again, even if its members returned.
-    pub(crate) fn missing_to_tell<M: Memory>(&self, told: u64, exec: &Executor<M>) -> u64 {
+    pub(crate) fn missing_to_record<M: Memory>(&self, recorded: u64, exec: &Executor<M>) -> u64 {
         let failed = exec.failed_members();
-        if failed == 0 || exec.has_bug(Bug::AllMissingTold) {
+        if failed == 0 || exec.has_bug(Bug::AllMissingRecorded) {
             return failed;
         }
         (0..exec.geometry().groups).fold(0, |mask, group| {
             let its = exec.geometry().group(group).fold(0u64, |its, member| its | 1 << member);
-            mask | its & if self.is_beyond(group, 0, exec) { told } else { failed }
+            mask | its & if self.is_beyond(group, 0, exec) { recorded } else { failed }
         })
     }
 

@@ -189,7 +189,7 @@ impl InPlace {
         true
     }
 
-    /// Gives up the plan's reference to carried pages that the cache still has: the cache owns them.
+    /// Drops the plan's reference to carried pages that the cache still has: the cache owns them.
     pub(crate) fn keep_cached<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { row, .. } = *exec.plan(plan);
         let PlanState { carried, .. } = self.jobs[plan];

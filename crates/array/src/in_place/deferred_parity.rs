@@ -337,7 +337,7 @@ impl InPlace {
     /// whether a parity update was started now.
     pub(crate) fn flush_deferred_for_walk<M: Memory>(&mut self, exec: &mut Executor<M>) -> Option<bool> {
         let is_leaving = |plan: &Plan| plan.is_under_way && plan.defers;
-        let is_late = self.window.late_rows() > 0 || exec.plans().iter().any(is_leaving);
+        let is_late = self.window.deferred_rows() > 0 || exec.plans().iter().any(is_leaving);
         if !self.window.is_open() || !exec.is_walking(self) || !is_late {
             return None;
         }
@@ -379,7 +379,7 @@ impl InPlace {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { row, lock, defers, gave_up, dirty, decision, .. } = *exec.plan(plan);
+        let Plan { row, lock, defers, is_abandoned, dirty, decision, .. } = *exec.plan(plan);
         let PlanState { carried, .. } = self.jobs[plan];
         self.end_logging(plan, exec);
         if defers && lock != RowLock::SharedWrite {
@@ -389,7 +389,7 @@ impl InPlace {
         if matches!(lock, RowLock::SharedWrite | RowLock::SharedParity) {
             self.end_beside(plan, exec);
         }
-        if gave_up {
+        if is_abandoned {
             if (dirty != 0 || carried != 0) && exec.geometry().parity() > 0 {
                 self.window.set_stale(row, true);
                 self.disown_parity(plan, exec);

@@ -193,7 +193,7 @@ impl InPlace {
         let reason = if exec.geometry().parity() == 0 { Reason::NoParity } else { Reason::ParityLost };
         let wanted = wanted & !nowhere;
         exec.want(plan, wanted);
-        exec.give_up(plan);
+        exec.abandon(plan);
         exec.decide(plan, Decision::forced(Routine::Plain, reason));
         let job = &mut self.jobs[plan];
         job.partial &= !nowhere;

@@ -50,8 +50,8 @@ impl InPlace {
     /// Whether `plan`, which is about to change a row or to flush, must wait for the bitmap; if so, queues it.
     pub(crate) fn await_intent<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let (group, page) = self.region_of(plan, exec);
-        let told = self.intent.as_ref().map_or(0, |intent| intent.missing);
-        let missing = self.missing_to_tell(told, exec);
+        let recorded = self.intent.as_ref().map_or(0, |intent| intent.missing);
+        let missing = self.missing_to_record(recorded, exec);
         let Plan { purpose, .. } = *exec.plan(plan);
         let PlanState { record, .. } = self.jobs[plan];
         // Nothing is written to a group beyond parity, also where the region is marked: see `fails_beyond`.
@@ -99,7 +99,7 @@ impl InPlace {
         if self
             .intent
             .as_ref()
-            .is_none_or(|intent| intent.work.is_under_way || intent.waiting.is_empty() && !intent.has_news)
+            .is_none_or(|intent| intent.work.is_under_way || intent.waiting.is_empty() && !intent.has_event)
         {
             return false;
         }
@@ -114,14 +114,14 @@ impl InPlace {
                 intent.want(group, page);
             }
         }
-        let missing = self.missing_to_tell(intent.missing, exec);
-        let is_news = missing != intent.missing || std::mem::take(&mut intent.has_news);
+        let missing = self.missing_to_record(intent.missing, exec);
+        let has_event = missing != intent.missing || std::mem::take(&mut intent.has_event);
         intent.next_missing = missing;
         let plan = intent.plan;
         self.clear_own(plan, WriteIntent, exec);
         let mut writes = Vec::new();
         for group in 0..intent.groups() {
-            if !is_news && !intent.wants(group) {
+            if !has_event && !intent.wants(group) {
                 continue;
             }
             let version = intent.begin_write(group);

@@ -103,19 +103,19 @@ impl InPlace {
             return true;
         }
         // Members that joined without copies of metadata count only while the journal is here.
-        let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
-        let missing = self.missing_to_tell(told, exec);
+        let recorded = self.journal.as_ref().map_or(0, |journal| journal.missing);
+        let missing = self.missing_to_record(recorded, exec);
         // The record does not say which members of a group beyond parity failed, so what they may lack stays in the journal.
-        let tells = exec.has_bug(Bug::FreedToldBeyond) || exec.has_bug(Bug::RecordsFreedBeyond);
-        let holds = self.is_any_beyond(exec) && !tells;
+        let records_freed = exec.has_bug(Bug::FreedRecordedBeyond) || exec.has_bug(Bug::RecordsFreedBeyond);
+        let holds = self.is_any_beyond(exec) && !records_freed;
         let Some(mut journal) = self.journal.take() else { return false };
         journal.ring.hold(holds);
         let images = self.gather_updates(&mut journal, exec);
         // A record that has no updates and reports no freed room must leave room for others.
-        let is_told = journal.wants_record
-            && journal.ring.has_room(0, journal.late_rows())
+        let is_record_due = journal.wants_record
+            && journal.ring.has_room(0, journal.deferred_rows())
             && !exec.has_lost_data(self);
-        let is_idle = journal.updates.is_empty() && !journal.ring.has_news() && !is_told;
+        let is_idle = journal.updates.is_empty() && !journal.ring.has_event() && !is_record_due;
         if !is_idle {
             self.make_record(&mut journal, images, missing, exec);
         }
@@ -404,7 +404,7 @@ impl InPlace {
             if !is_freed {
                 journal.ring.done(covers);
             }
-            // A plan that gave up has no record.
+            // An abandoned plan has no record.
             if record == 0 {
                 journal.late -= 1;
                 journal.abandoned.push(covers);

@@ -90,13 +90,13 @@ impl InPlace {
         if self.parity_memory.slots.is_empty() {
             return;
         }
-        let Plan { row, purpose, gave_up, .. } = *exec.plan(plan);
+        let Plan { row, purpose, is_abandoned, .. } = *exec.plan(plan);
         let PlanState { keeps_parity, .. } = self.jobs[plan];
         let is_kept = self.parity_memory.keeps(row);
-        if gave_up && purpose == Purpose::Write && is_kept && exec.changed_by(plan).0 == 0 {
+        if is_abandoned && purpose == Purpose::Write && is_kept && exec.changed_by(plan).0 == 0 {
             return;
         }
-        if !keeps_parity || gave_up {
+        if !keeps_parity || is_abandoned {
             return self.forget_parity(row, exec);
         }
         if is_kept && exec.has_bug(Bug::KeptParityNotUpdated) {

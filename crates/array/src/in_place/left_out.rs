@@ -73,10 +73,10 @@ impl InPlace {
     /// The update `plan` of a row is over: its parity takes other columns for zeros from now on.
     #[inline]
     pub(crate) fn end_blank<M: Memory>(&mut self, plan: PlanId, exec: &Executor<M>) {
-        let Plan { row, gave_up, wanted, .. } = *exec.plan(plan);
+        let Plan { row, is_abandoned, wanted, .. } = *exec.plan(plan);
         let PlanState { job, blank, .. } = self.jobs[plan];
-        // An update that gave up before it wrote has changed nothing.
-        let has_written = !gave_up || exec.changed_by(plan).0 != 0;
+        // An update that was abandoned before it wrote has changed nothing.
+        let has_written = !is_abandoned || exec.changed_by(plan).0 != 0;
         if self.blank.is_off() || !has_written || !job.facts().is_update {
             return;
         }

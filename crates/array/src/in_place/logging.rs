@@ -142,7 +142,7 @@ impl InPlace {
         }
     }
 
-    /// Ends an update, for the log. An update that gave up after it had written, and a commit that could not be done, leave
+    /// Ends an update, for the log. An update that was abandoned after it had written, and a commit that could not be done, leave
     /// parity that covers nothing.
     pub(crate) fn end_logging<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let drops = exec.has_bug(Bug::DeltaDropped);
@@ -150,7 +150,7 @@ impl InPlace {
         let forgets = exec.has_bug(Bug::WrittenForgotten);
         let Some(log) = &mut self.log else { return };
         let delta = self.jobs[plan].delta.take();
-        let Plan { row, purpose, wanted, gave_up, .. } = *exec.plan(plan);
+        let Plan { row, purpose, wanted, is_abandoned, .. } = *exec.plan(plan);
         if !forgets {
             log.set_written(row, wanted);
         }
@@ -164,11 +164,11 @@ impl InPlace {
             }
             None => {}
         }
-        let is_void = gave_up && log.count(row) > 0 && (delta.is_some() || purpose == Purpose::Parity);
+        let is_void = is_abandoned && log.count(row) > 0 && (delta.is_some() || purpose == Purpose::Parity);
         if is_void {
             self.window.set_stale(row, true);
         }
-        if is_void || (delta.is_none() && !gave_up) {
+        if is_void || (delta.is_none() && !is_abandoned) {
             log.clear(row);
         }
         if purpose == Purpose::Parity {

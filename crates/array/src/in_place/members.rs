@@ -12,7 +12,9 @@ use stripewise_format::{Copy, MemberState, Superblock, superblock_pages};
 
 use crate::in_place::InPlace;
 use crate::in_place::job::WriteSuperblocks;
-use crate::in_place::journal::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
+use crate::in_place::journal::{
+    MemberEvent, NO_MEMBER, Roster, Rows, RowsOfMember, Stage, SuperblockUpdate, Unchanged,
+};
 use crate::job::{Cx, Job};
 use crate::membership::{Halt, Membership, Rebuild, encode_superblock, short};
 
@@ -110,11 +112,12 @@ impl InPlace {
             roster.coming().filter(|&(member, is_returned)| is_returned && roster.is_unchanged(member));
         let returning = unchanged.fold(0, |mask, (member, _)| mask | 1 << member);
         // What superblocks say already, another version may say again.
-        let joins = roster.telling.map_or(0, |telling| telling.joins());
-        let news = roster.members.unrecorded(exec.failed_members() & !returning & !joins);
-        let has_news = |group: u32| exec.geometry().group(group).any(|member| news >> member & 1 != 0);
+        let joins = roster.writing.map_or(0, |writing| writing.joins());
+        let unrecorded = roster.members.unrecorded(exec.failed_members() & !returning & !joins);
+        let has_unrecorded =
+            |group: u32| exec.geometry().group(group).any(|member| unrecorded >> member & 1 != 0);
         let mut groups = 0..exec.geometry().groups;
-        groups.find(|&group| has_news(group) && self.is_beyond(group, returning, exec))
+        groups.find(|&group| has_unrecorded(group) && self.is_beyond(group, returning, exec))
     }
 
     /// Lets `member`, which was checked, join the array in place.
@@ -134,8 +137,8 @@ impl InPlace {
     /// A member failed: it is no longer rebuilt or announced.
     pub(crate) fn member_lost<M: Memory>(&mut self, member: u16, exec: &Executor<M>) {
         let Some(roster) = &mut self.roster else { return };
-        let is_telling = |telling: &Telling| matches!(telling.stage, Stage::Back | Stage::FlushBack);
-        if roster.telling.as_ref().is_some_and(is_telling) && !exec.has_bug(Bug::FrontCopyFirst) {
+        let is_at_back = |writing: &SuperblockUpdate| matches!(writing.stage, Stage::Back | Stage::FlushBack);
+        if roster.writing.as_ref().is_some_and(is_at_back) && !exec.has_bug(Bug::FrontCopyFirst) {
             roster.members.note_without_back(1 << member);
         }
         let ring = self.journal.as_ref().map(|journal| &journal.ring);
@@ -144,38 +147,38 @@ impl InPlace {
         let update = roster.members.superblock.update;
         let group = exec.geometry().group_of(member.into());
         let is_beyond = self.is_beyond(group, 0, exec);
-        let told = self.journal.as_ref().map_or(0, |journal| journal.missing)
+        let recorded = self.journal.as_ref().map_or(0, |journal| journal.missing)
             | self.intent.as_ref().map_or(0, |intent| intent.next_missing);
         let Some(roster) = &mut self.roster else { return };
         let unchanged = is_beyond.then_some(Unchanged { update, is_replayed: false });
         roster.unchanged[member as usize] = unchanged.filter(|_| !was_lacking);
         if is_beyond {
             // Members that failed just before: what no metadata records did not happen without them.
-            let told = told | roster.telling.map_or(0, |telling| telling.failed);
+            let recorded = recorded | roster.writing.map_or(0, |writing| writing.failed);
             let failed = exec.geometry().group(group).filter(|&other| exec.is_failed(other as u16));
             for other in failed.map(|other| other as usize) {
                 let is_active = roster.members.superblock.members[other].state == MemberState::Active;
-                if is_active && told >> other & 1 == 0 && roster.unchanged[other].is_none() {
+                if is_active && recorded >> other & 1 == 0 && roster.unchanged[other].is_none() {
                     roster.unchanged[other] = unchanged;
                 }
             }
         }
         // Copies are written some pages at a time, and a version may be written no further.
-        let is_written = roster.telling.is_some() || roster.work.is_under_way;
+        let is_written = roster.writing.is_some() || roster.work.is_under_way;
         if is_written && !exec.has_bug(Bug::TornCopyCharged) {
             roster.members.note_torn(u64::MAX);
         }
-        if roster.telling.take_if(|telling| telling.member == member).is_some() {
+        if roster.writing.take_if(|writing| writing.member == member).is_some() {
             roster.replay = None;
         }
-        if let Some(telling) = &mut roster.telling {
-            telling.gone |= 1 << member;
+        if let Some(writing) = &mut roster.writing {
+            writing.gone |= 1 << member;
         }
         roster.joining.retain(|&(joining, _)| joining != member);
     }
 
     /// Takes the next step of recording a member event in the superblocks. Returns false if there is nothing to do now.
-    pub(crate) fn tell_members<M: Memory, D: Driver<M>>(
+    pub(crate) fn update_superblocks<M: Memory, D: Driver<M>>(
         &mut self,
         exec: &mut Executor<M>,
         driver: &mut D,
@@ -186,51 +189,51 @@ impl InPlace {
         }
         let out = exec.failed_members();
         let failed = roster.to_record(out, exec);
-        let Some(telling) = roster.telling else {
+        let Some(writing) = roster.writing else {
             let joining = roster.joining.pop_front();
-            let comes =
-                joining.map(|(member, is_returned)| (member, News::Comes { is_returned }, Stage::Clear));
-            let news = || roster.news().map(|(member, news)| (member, news, Stage::Mend));
-            let Some((member, news, stage)) = comes.or_else(news) else { return false };
-            roster.has_repaired &= news != News::Scrubbed;
-            roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out, gone: 0 });
+            let comes = joining
+                .map(|(member, is_returned)| (member, MemberEvent::Comes { is_returned }, Stage::Clear));
+            let event = || roster.event().map(|(member, event)| (member, event, Stage::Mend));
+            let Some((member, event, stage)) = comes.or_else(event) else { return false };
+            roster.has_repaired &= event != MemberEvent::Scrubbed;
+            roster.writing = Some(SuperblockUpdate { member, event, stage, begun: 0, failed, out, gone: 0 });
             return true;
         };
-        let restarts = match telling.stage {
+        let restarts = match writing.stage {
             // A member is back that may have a front copy alone.
-            Stage::Front if telling.begun == 0 => {
-                let takes_part = |member: &u16| (failed & !telling.joins()) >> member & 1 == 0;
+            Stage::Front if writing.begun == 0 => {
+                let takes_part = |member: &u16| (failed & !writing.joins()) >> member & 1 == 0;
                 let mut members = (0..exec.members().count as u16).filter(takes_part);
                 members.any(|member| roster.members.is_without_back(member))
             }
-            Stage::Front | Stage::FlushFront => telling.gone != 0 && !exec.has_bug(Bug::TornFrontCounts),
+            Stage::Front | Stage::FlushFront => writing.gone != 0 && !exec.has_bug(Bug::TornFrontCounts),
             _ => false,
         };
         if restarts {
-            roster.telling = Some(Telling { stage: Stage::Mend, begun: 0, ..telling });
+            roster.writing = Some(SuperblockUpdate { stage: Stage::Mend, begun: 0, ..writing });
             return true;
         }
-        if telling.stage == Stage::Clear {
+        if writing.stage == Stage::Clear {
             // Operations that were in flight to the member when it failed must not arrive after these writes.
             let is_idle = roster.rebuilding == 0;
-            if !(is_idle && self.is_known_to_fail(telling.member, exec)) {
+            if !(is_idle && self.is_known_to_fail(writing.member, exec)) {
                 return false;
             }
         }
         let Some(mut roster) = self.roster.take() else { return false };
-        let is_begun = match telling.stage {
-            Stage::Replay => self.begin_replay(&mut roster, telling.member, exec),
-            _ => self.begin_stage(&mut roster, telling, exec),
+        let is_begun = match writing.stage {
+            Stage::Replay => self.begin_replay(&mut roster, writing.member, exec),
+            _ => self.begin_stage(&mut roster, writing, exec),
         };
-        if let Some(telling) = roster.telling.as_mut().filter(|its| is_begun && its.stage == Stage::Replay) {
-            telling.begun += 1;
+        if let Some(writing) = roster.writing.as_mut().filter(|its| is_begun && its.stage == Stage::Replay) {
+            writing.begun += 1;
         }
-        let (plan, telling) = (roster.plan, roster.telling.unwrap_or(telling));
+        let (plan, writing) = (roster.plan, roster.writing.unwrap_or(writing));
         self.roster = Some(roster);
         if is_begun {
             exec.run(plan, self, driver);
         } else {
-            self.next_stage(telling, exec);
+            self.next_stage(writing, exec);
         }
         true
     }
@@ -239,29 +242,29 @@ impl InPlace {
     /// the member for whole, so its copies of the journal and the table are needed. If not yet, the next record calls it
     /// missing.
     fn is_known_to_fail<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) -> bool {
-        let told = self.journal.as_ref().map_or(0, |journal| journal.missing);
+        let recorded = self.journal.as_ref().map_or(0, |journal| journal.missing);
         // For a group that has lost too much, nothing is recorded.
-        let is_told = (told ^ self.missing_to_tell(told, exec)) >> member & 1 == 0;
+        let is_recorded = (recorded ^ self.missing_to_record(recorded, exec)) >> member & 1 == 0;
         let Some(journal) = &mut self.journal else { return true };
-        journal.wants_record |= !is_told;
-        is_told && !journal.record.is_under_way
+        journal.wants_record |= !is_recorded;
+        is_recorded && !journal.record.is_under_way
     }
 
     /// Plans the rest of a stage. Returns false if nothing is left.
     fn begin_stage<M: Memory>(
         &mut self,
         roster: &mut Roster,
-        telling: Telling,
+        writing: SuperblockUpdate,
         exec: &mut Executor<M>,
     ) -> bool {
-        let Telling { member, stage, begun, mut failed, mut gone, news, .. } = telling;
+        let SuperblockUpdate { member, stage, begun, mut failed, mut gone, event, .. } = writing;
         if stage == Stage::Clear && begun == 0 {
             roster.replay = None;
         }
         if matches!(stage, Stage::Mend | Stage::Front) && begun == 0 {
             let out = exec.failed_members();
             (failed, gone) = (roster.to_record(out, exec), 0);
-            roster.telling = Some(Telling { failed, out, gone, ..telling });
+            roster.writing = Some(SuperblockUpdate { failed, out, gone, ..writing });
         }
         let span = superblock_pages(roster.members.superblock.page_bytes);
         let takes_part = |other: &u16| *other == member || (failed | gone) >> other & 1 == 0;
@@ -276,7 +279,7 @@ impl InPlace {
             _ => all.collect(),
         };
         if stage == Stage::Front && begun == 0 {
-            roster.begin_update(member, news, failed, exec);
+            roster.begin_update(member, event, failed, exec);
         }
         let flushes = u32::from(exec.members().volatile_cache);
         // Operations on each target, from its first page on.
@@ -313,14 +316,14 @@ impl InPlace {
                 match stage {
                     Stage::Clear => {}
                     Stage::Mend => roster.members.encode_back(member, nth % span, bytes),
-                    _ => encode_superblock(&mut roster.told, place, copy, bytes),
+                    _ => encode_superblock(&mut roster.recorded, place, copy, bytes),
                 }
             }
             roster.work.pages.push(buffer);
         }
         roster.work.is_under_way = true;
-        if let Some(telling) = &mut roster.telling {
-            telling.begun += operations.len() as u32;
+        if let Some(writing) = &mut roster.writing {
+            writing.begun += operations.len() as u32;
         }
         self.clear_own(roster.plan, WriteSuperblocks, exec);
         self.push_own(roster.plan, operations.into_iter(), exec);
@@ -333,11 +336,13 @@ impl InPlace {
     }
 
     /// A part of a stage is over.
-    fn members_told<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    fn superblocks_written<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         exec.end_own(plan);
-        let gave_up = exec.plan(plan).gave_up;
-        let replays = self.roster.as_ref().and_then(|roster| roster.telling);
-        if let Some(Telling { member, .. }) = replays.filter(|telling| telling.stage == Stage::Replay) {
+        let is_abandoned = exec.plan(plan).is_abandoned;
+        let replays = self.roster.as_ref().and_then(|roster| roster.writing);
+        if let Some(SuperblockUpdate { member, .. }) =
+            replays.filter(|writing| writing.stage == Stage::Replay)
+        {
             self.replayed(member, exec);
         }
         let Some(roster) = &mut self.roster else { return };
@@ -348,34 +353,35 @@ impl InPlace {
         roster.work.owned.drain(..).for_each(|page| exec.memory_mut().give(page));
         // An event from the time of the failure and an event since the member returned are distinct: nothing is written of the
         // latter yet.
-        let Some(telling) = roster.telling.as_mut().filter(|telling| gave_up && telling.begun > 0) else {
+        let Some(writing) = roster.writing.as_mut().filter(|writing| is_abandoned && writing.begun > 0)
+        else {
             return;
         };
-        if telling.out != out {
+        if writing.out != out {
             // Other members failed, and the superblocks must record it. But no front copy may be overwritten before all back
             // copies of the same version are durable: otherwise a loss of power could leave a member with neither copy.
-            let stage = match telling {
-                Telling { stage: Stage::Clear | Stage::Replay, .. } => Stage::Clear,
-                Telling { stage: Stage::Back | Stage::FlushBack, .. } => Stage::Back,
+            let stage = match writing {
+                SuperblockUpdate { stage: Stage::Clear | Stage::Replay, .. } => Stage::Clear,
+                SuperblockUpdate { stage: Stage::Back | Stage::FlushBack, .. } => Stage::Back,
                 _ => Stage::Mend,
             };
-            (telling.failed, telling.out, telling.stage, telling.begun) = (now, out, stage, 0);
+            (writing.failed, writing.out, writing.stage, writing.begun) = (now, out, stage, 0);
             return;
         }
-        let Telling { member, news, .. } = *telling;
+        let SuperblockUpdate { member, event, .. } = *writing;
         if member == NO_MEMBER {
-            roster.telling = None;
-            roster.is_stopping &= news != News::Stopped;
+            roster.writing = None;
+            roster.is_stopping &= event != MemberEvent::Stopped;
             return;
         }
         // The joining member itself failed: it does not join.
         roster.members.record_failed(1 << member, 0, |member| exec.reason_of(member));
-        roster.telling = None;
+        roster.writing = None;
     }
 
     /// A stage is over.
-    fn next_stage<M: Memory>(&mut self, telling: Telling, exec: &mut Executor<M>) {
-        let stage = match telling.stage {
+    fn next_stage<M: Memory>(&mut self, writing: SuperblockUpdate, exec: &mut Executor<M>) {
+        let stage = match writing.stage {
             Stage::Clear => Stage::Replay,
             Stage::Replay => Stage::Mend,
             Stage::Mend => Stage::FlushData,
@@ -383,38 +389,38 @@ impl InPlace {
             Stage::Front => Stage::FlushFront,
             Stage::FlushFront => Stage::Back,
             Stage::Back => Stage::FlushBack,
-            Stage::FlushBack => return self.news_told(telling, exec),
+            Stage::FlushBack => return self.event_recorded(writing, exec),
         };
         if let Some(roster) = &mut self.roster {
             if stage == Stage::Front {
-                roster.members.has_back(telling.failed & !telling.joins() | telling.gone);
+                roster.members.has_back(writing.failed & !writing.joins() | writing.gone);
             }
-            roster.telling = Some(Telling { stage, begun: 0, ..telling });
+            roster.writing = Some(SuperblockUpdate { stage, begun: 0, ..writing });
         }
     }
 
     /// The superblocks record the event of a member.
-    fn news_told<M: Memory>(&mut self, telling: Telling, exec: &mut Executor<M>) {
-        let Telling { member, news, failed, .. } = telling;
+    fn event_recorded<M: Memory>(&mut self, writing: SuperblockUpdate, exec: &mut Executor<M>) {
+        let SuperblockUpdate { member, event, failed, .. } = writing;
         let (rows, all_rows) = (exec.rows_of_group(), exec.geometry().rows());
         let behind = self.journal.as_ref().map_or(0, |journal| journal.ring.next_number());
         let believes = exec.has_bug(Bug::ReturnBelieved);
         let Some(roster) = &mut self.roster else { return };
-        roster.members.has_told(roster.told.clone(), exec.failed_members());
-        roster.members.note_torn(telling.gone);
+        roster.members.recorded(roster.recorded.clone(), exec.failed_members());
+        roster.members.note_torn(writing.gone);
         // Members that failed while the back copies were written are recorded by another version.
-        let has_more = roster.members.unrecorded(failed & !telling.joins()) != 0;
-        roster.telling = has_more.then_some(Telling {
-            news: if news == News::Stopped { news } else { News::Again },
+        let has_more = roster.members.unrecorded(failed & !writing.joins()) != 0;
+        roster.writing = has_more.then_some(SuperblockUpdate {
+            event: if event == MemberEvent::Stopped { event } else { MemberEvent::Again },
             stage: Stage::Mend,
             begun: 0,
-            ..telling
+            ..writing
         });
-        if has_more && news == News::Stopped {
+        if has_more && event == MemberEvent::Stopped {
             return;
         }
-        match news {
-            News::Comes { is_returned } => {
+        match event {
+            MemberEvent::Comes { is_returned } => {
                 let is_whole = roster.is_whole_on_return(member) || believes && is_returned;
                 let done = if is_whole { rows } else { 0 };
                 roster.begin_rebuild(member, (done, rows), is_returned, behind);
@@ -426,19 +432,19 @@ impl InPlace {
                     roster.forget_unchanged(group, exec);
                 }
             }
-            News::Done(rows) => {
+            MemberEvent::Done(rows) => {
                 if let Some(rebuild) = roster.members.rebuild_of(member) {
                     rebuild.noted = rows;
                 }
             }
-            News::Whole => {
+            MemberEvent::Whole => {
                 let rebuild = roster.members.end_rebuild(member);
                 if rebuild.is_some_and(|rebuild| rebuild.met_damage) {
                     roster.members.begin_scrub(Rows::new(0, all_rows));
                 }
             }
-            News::Stopped => roster.is_stopping = false,
-            News::Scrubbed | News::Again => {}
+            MemberEvent::Stopped => roster.is_stopping = false,
+            MemberEvent::Scrubbed | MemberEvent::Again => {}
         }
     }
 
@@ -458,7 +464,7 @@ impl InPlace {
             }
         }
         if let Some(intent) = &mut self.intent {
-            intent.has_news = true;
+            intent.has_event = true;
         }
     }
 }
@@ -510,12 +516,12 @@ impl InPlace {
 
 impl Job<InPlace> for WriteSuperblocks {
     fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
-        cx.exec.give_up(cx.plan);
+        cx.exec.abandon(cx.plan);
         AfterErrors::NextStep
     }
 
     #[inline]
     fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, _driver: &mut impl Driver<M>) {
-        cx.placement.members_told(cx.plan, cx.exec);
+        cx.placement.superblocks_written(cx.plan, cx.exec);
     }
 }

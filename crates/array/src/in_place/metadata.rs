@@ -9,7 +9,7 @@ use stripewise_exec::{Executor, Metadata};
 use stripewise_format::{ChecksumPage, IntentPage, REDO_MAGIC, RedoRecord, Superblock, crc32c};
 
 use crate::in_place::InPlace;
-use crate::in_place::journal::{NO_MEMBER, News, Stage, Telling};
+use crate::in_place::journal::{MemberEvent, NO_MEMBER, Stage, SuperblockUpdate};
 
 impl InPlace {
     pub(crate) fn superblock_piece(&self, nth: u64) -> PieceLocation {
@@ -22,10 +22,10 @@ impl InPlace {
         if member >= block.members.len() {
             return PieceLocation::Over;
         }
-        let is_written = |telling: &Telling| {
-            matches!(telling.stage, Stage::Front | Stage::FlushFront | Stage::Back | Stage::FlushBack)
+        let is_written = |writing: &SuperblockUpdate| {
+            matches!(writing.stage, Stage::Front | Stage::FlushFront | Stage::Back | Stage::FlushBack)
         };
-        if roster.work.is_under_way && roster.telling.as_ref().is_some_and(is_written) {
+        if roster.work.is_under_way && roster.writing.as_ref().is_some_and(is_written) {
             return PieceLocation::Busy;
         }
         if roster.members.is_torn(member as u16) {
@@ -80,10 +80,10 @@ impl InPlace {
             return PieceLocation::Over;
         };
         let member = nth as u16;
-        if self.is_filled(member) || intent.has_news && (exec.has_lost_data(self) || exec.reads_only()) {
+        if self.is_filled(member) || intent.has_event && (exec.has_lost_data(self) || exec.reads_only()) {
             return PieceLocation::Nowhere;
         }
-        if intent.work.is_under_way || intent.has_news {
+        if intent.work.is_under_way || intent.has_event {
             return PieceLocation::Busy;
         }
         let version = intent.version(exec.geometry().group_of(member.into()));
@@ -206,7 +206,7 @@ impl<M: Memory> Metadata<M> for InPlace {
             Kind::Intent => {
                 wanted.intent = true;
                 if let Some(intent) = &mut self.intent {
-                    intent.has_news = true;
+                    intent.has_event = true;
                 }
             }
             Kind::Record => wanted.record = wanted.record.max(Some(exec.record_of(piece))),
@@ -218,19 +218,20 @@ impl<M: Memory> Metadata<M> for InPlace {
         }
     }
 
-    fn tell_again(&mut self, exec: &Executor<M>) -> bool {
+    fn rewrite_superblocks(&mut self, exec: &Executor<M>) -> bool {
         let failed = exec.failed_members();
-        let Some(roster) = self.roster.as_mut().filter(|roster| roster.telling.is_none()) else {
+        let Some(roster) = self.roster.as_mut().filter(|roster| roster.writing.is_none()) else {
             return false;
         };
-        let (member, news, stage) = (NO_MEMBER, News::Again, Stage::Mend);
-        roster.telling = Some(Telling { member, news, stage, begun: 0, failed, out: failed, gone: 0 });
+        let (member, event, stage) = (NO_MEMBER, MemberEvent::Again, Stage::Mend);
+        roster.writing =
+            Some(SuperblockUpdate { member, event, stage, begun: 0, failed, out: failed, gone: 0 });
         true
     }
 
     fn is_mended(&mut self, wanted: &Wanted) -> bool {
         let has_intent = !wanted.intent
-            || self.intent.as_ref().is_none_or(|intent| !intent.has_news && !intent.work.is_under_way);
+            || self.intent.as_ref().is_none_or(|intent| !intent.has_event && !intent.work.is_under_way);
         let mut has_journal = true;
         if let Some(journal) = &mut self.journal {
             has_journal = !wanted.table || !journal.wants_table;

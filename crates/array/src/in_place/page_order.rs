@@ -49,7 +49,7 @@ impl PageOrder {
         last.iter().enumerate().fold(0, |mask, (column, &plan)| mask | u64::from(!plan.is_none()) << column)
     }
 
-    /// Puts the write of `column` by `plan` in line; `fills` tells that it takes what it lacks from the write before it.
+    /// Puts the write of `column` by `plan` in line; `fills` means that it takes what it lacks from the write before it.
     pub(crate) fn join(&mut self, entry: u32, plan: PlanId, column: u32, fills: bool) {
         let last = self.at(entry, column);
         let before = std::mem::replace(&mut self.last[last], plan);

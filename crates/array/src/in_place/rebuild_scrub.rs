@@ -31,7 +31,7 @@ impl InPlace {
             return begins;
         }
         let rebuilds = self.halted_by(exec).is_none()
-            && (self.tell_members(exec, driver) || self.rebuild_row(exec, driver));
+            && (self.update_superblocks(exec, driver) || self.rebuild_row(exec, driver));
         if rebuilds {
             return true;
         }
@@ -297,11 +297,11 @@ impl InPlace {
 
     /// Completes a row of a scrub.
     fn row_scrubbed<M: Memory>(&mut self, plan: PlanId, is_again: bool, exec: &mut Executor<M>) {
-        let Plan { row, gave_up, dirty, .. } = *exec.plan(plan);
+        let Plan { row, is_abandoned, dirty, .. } = *exec.plan(plan);
         let bad = Self::bad_columns(plan, exec);
         let has_checksums = self.journal.is_some();
-        let repairs = !exec.reads_only() && !gave_up;
-        let lost_chunks = if gave_up { self.lost_chunks_of_row(plan, exec) } else { 0 };
+        let repairs = !exec.reads_only() && !is_abandoned;
+        let lost_chunks = if is_abandoned { self.lost_chunks_of_row(plan, exec) } else { 0 };
         let Some(roster) = &mut self.roster else { return };
         let scrub = &mut roster.members.scrub;
         scrub.counts.bad += u64::from(bad.count_ones());
@@ -317,11 +317,11 @@ impl InPlace {
 
     /// Completes a row of the rebuild of this turn.
     fn row_rebuilt<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &mut Executor<M>) {
-        let Plan { place, gave_up, wanted, .. } = *exec.plan(plan);
+        let Plan { place, is_abandoned, wanted, .. } = *exec.plan(plan);
         let bad = Self::bad_columns(plan, exec);
         let has_checksums = self.journal.is_some();
         let believes = exec.has_bug(Bug::LeftOutForgotten);
-        let lost_chunks = if gave_up { self.lost_chunks_of_row(plan, exec) } else { 0 };
+        let lost_chunks = if is_abandoned { self.lost_chunks_of_row(plan, exec) } else { 0 };
         let Some(roster) = &mut self.roster else { return };
         roster.rebuilding -= 1;
         // The member may have failed since, or the rebuild was halted.
@@ -331,10 +331,10 @@ impl InPlace {
         };
         rebuild.met_damage |= bad & !wanted != 0;
         // Without checksums, the rebuild does not end before it has all rows.
-        rebuild.leaves_out |= gave_up && has_checksums && !believes;
+        rebuild.leaves_out |= is_abandoned && has_checksums && !believes;
         let page = u64::from(place.page - exec.geometry().first_page);
-        if gave_up && !has_checksums {
-            rebuild.part.give_up(page)
+        if is_abandoned && !has_checksums {
+            rebuild.part.abandon(page)
         } else {
             rebuild.part.rows.finish(page)
         }
@@ -355,7 +355,7 @@ impl Job<InPlace> for RebuildRow {
     }
 
     fn step_failed<M: Memory>(self, cx: Cx<'_, InPlace, M>) -> AfterErrors {
-        cx.exec.give_up(cx.plan);
+        cx.exec.abandon(cx.plan);
         AfterErrors::NextStep
     }
 

@@ -62,7 +62,7 @@ impl InPlace {
             if !slot.is_under_way || slot.lock != RowLock::Exclusive || !(is_meant || is_again) {
                 continue;
             }
-            if slot.gave_up && exec.geometry().parity() > 0 {
+            if slot.is_abandoned && exec.geometry().parity() > 0 {
                 self.window.set_stale(slot.row, true);
             }
             let (written, trimmed) = exec.changed_by(plan);
@@ -168,7 +168,7 @@ impl InPlace {
         let is_beyond = lost.count_ones() > exec.geometry().parity();
         exec.miss(plan, lost);
         if is_beyond {
-            exec.give_up(plan);
+            exec.abandon(plan);
             exec.decide(plan, Decision::forced(Routine::Plain, Reason::ParityLost));
             return self.window.set_stale(row, true);
         }
@@ -217,8 +217,8 @@ impl InPlace {
 
     /// The end of work on a row after a loss of power. Returns whether it was done.
     fn row_redone<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
-        let Plan { row, gave_up, .. } = *exec.plan(plan);
-        if gave_up {
+        let Plan { row, is_abandoned, .. } = *exec.plan(plan);
+        if is_abandoned {
             self.window.set_stale(row, true);
             // It may cover data that never reached its member.
             self.forget_parity(row, exec);
@@ -226,7 +226,7 @@ impl InPlace {
         if let Some(resync) = &mut self.resync {
             resync.under_way -= 1;
         }
-        !gave_up
+        !is_abandoned
     }
 
     /// Drops cached parity of the row: recomputed parity is on its members, and the cached version is older. Parity that was

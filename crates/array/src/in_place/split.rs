@@ -247,7 +247,7 @@ impl InPlace {
         let Plan { row, place, wanted, .. } = *exec.plan(plan);
         if self.cached_columns(row) != 0 {
             // The content was written again, or is in flight, while this plan waited.
-            exec.give_up(plan);
+            exec.abandon(plan);
             return;
         }
         let parity = exec.geometry().parity_columns();
@@ -339,8 +339,8 @@ impl Job<InPlace> for Trim {
     #[inline]
     fn finished<M: Memory>(self, cx: Cx<'_, InPlace, M>, driver: &mut impl Driver<M>) {
         cx.placement.release_versions(cx.plan, cx.exec, driver);
-        let Plan { row, gave_up, .. } = *cx.exec.plan(cx.plan);
-        if !gave_up {
+        let Plan { row, is_abandoned, .. } = *cx.exec.plan(cx.plan);
+        if !is_abandoned {
             cx.placement.window.set_stale(row, false);
             cx.placement.forget_row(row, cx.exec);
             cx.placement.forget_parity(row, cx.exec);

@@ -187,8 +187,8 @@ impl InPlace {
         let mut targets = self.targets(plan, (lost, failed), exec);
         let hosts = self.class_of(plan, Class::HostWrite, exec);
         let class = move |column| if column < data { hosts } else { Class::Parity };
-        let has_news = targets != 0 || self.jobs[plan].covers != 0;
-        if self.writes_ahead() && has_news && !exec.has_bug(Bug::JournalSkipped) {
+        let has_changes = targets != 0 || self.jobs[plan].covers != 0;
+        if self.writes_ahead() && has_changes && !exec.has_bug(Bug::JournalSkipped) {
             exec.push_journal_wait(plan);
         }
         // Content written to a lost chunk is only in the parity.

@@ -69,7 +69,7 @@ impl InPlace {
             return true;
         }
         exec.end_here(plan);
-        exec.give_up(plan);
+        exec.abandon(plan);
         exec.fail_requests(plan, if purpose == Purpose::Read { wrong } else { wanted }, self);
         false
     }

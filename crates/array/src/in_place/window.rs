@@ -169,7 +169,7 @@ impl Window {
     }
 
     /// The number of rows with deferred parity.
-    pub(crate) fn late_rows(&self) -> usize {
+    pub(crate) fn deferred_rows(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
@@ -375,7 +375,7 @@ mod tests {
                     window.remove(entry);
                     prop_assert!(model.remove(&row).is_some());
                 }
-                prop_assert_eq!(window.late_rows(), model.len());
+                prop_assert_eq!(window.deferred_rows(), model.len());
                 for row in (0..30).map(|row| row * 0x1_0000_0001) {
                     prop_assert_eq!(window.dirty(RowNo::new(row)), model.get(&row).copied().unwrap_or(0));
                 }

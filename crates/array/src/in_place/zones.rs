@@ -176,9 +176,9 @@ impl InPlace {
     /// The host writes of `plan` are done, as far as possible.
     #[inline]
     pub(crate) fn plan_written_in_zones<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { row, purpose, gave_up, .. } = *exec.plan(plan);
+        let Plan { row, purpose, is_abandoned, .. } = *exec.plan(plan);
         let PlanState { moves, carried, .. } = self.jobs[plan];
-        if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || gave_up {
+        if self.zones.is_none() || purpose != Purpose::Write || carried != 0 || is_abandoned {
             return;
         }
         // Without parity each chunk is independent.
@@ -264,9 +264,9 @@ impl InPlace {
         let payload = exec.take_own_payload();
         let ignores = exec.has_bug(Bug::EvictionNotStopped);
         let Some(zones) = &mut self.zones else { return };
-        let goes_on = host.kind == RequestKind::Read && !failed && (!zones.is_stopped() || ignores);
+        let continues = host.kind == RequestKind::Read && !failed && (!zones.is_stopped() || ignores);
         if let Some(payload) = payload {
-            if goes_on {
+            if continues {
                 zones.bring_home(id);
                 return self.begin_internal(
                     RequestKind::Write,

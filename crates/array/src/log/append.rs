@@ -414,17 +414,17 @@ impl Log {
     fn appended<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let wanted = exec.plan(plan).wanted;
         let is_relocation = self.stream_of(plan) >= self.hosts();
-        let gave_up = exec.plan(plan).gave_up;
+        let is_abandoned = exec.plan(plan).is_abandoned;
         self.stripe_over(plan, exec);
         let segment = self.segment_of(exec.plan(plan).first_slot());
         let mut left = wanted;
         while left != 0 {
             // Chunks that return to their queue do so in reverse order.
-            let column = if gave_up { left.ilog2() } else { left.trailing_zeros() };
+            let column = if is_abandoned { left.ilog2() } else { left.trailing_zeros() };
             left &= !(1 << column);
             let (place, slot) = (self.place(plan, column), self.homes(plan)[column as usize]);
             let chunk = self.buffer.get(place).chunk;
-            if gave_up && chunk != NOWHERE {
+            if is_abandoned && chunk != NOWHERE {
                 self.buffer.push_first(place);
                 self.disown_buffer(plan, column, exec);
                 continue;
@@ -436,10 +436,10 @@ impl Log {
             self.buffer.give(place);
         }
         let row = exec.plan(plan).first_slot();
-        if gave_up && self.durable.is_some() {
+        if is_abandoned && self.durable.is_some() {
             let stripe = self.directory.stripe(row);
             self.directory.clear_stripe(stripe);
-            self.durable_mut().sync.gave_up = true;
+            self.durable_mut().sync.is_abandoned = true;
         }
         self.segments.write_over(segment);
         self.in_flight -= 1;
@@ -463,8 +463,8 @@ impl Log {
             |collection: Collection| collection.reads > 0 || log.segments.is_held(collection.victim);
         let lacks =
             !exec.has_free_plan() || !(0..log.open.len()).all(|stream| self.can_note_triggers(stream, exec));
-        let goes_on = lacks || log.in_flight > 0 || log.collection.is_some_and(is_collecting);
-        if !is_due || goes_on || log.is_full {
+        let continues = lacks || log.in_flight > 0 || log.collection.is_some_and(is_collecting);
+        if !is_due || continues || log.is_full {
             return false;
         }
         self.is_full = true;

@@ -35,12 +35,12 @@ impl Log {
 
     /// Decodes the columns that `plan` needs and could not read from the rest of the stripe.
     pub(crate) fn decode_stripe<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Plan { gave_up, missing, wanted, .. } = *exec.plan(plan);
+        let Plan { is_abandoned, missing, wanted, .. } = *exec.plan(plan);
         let PlanState { trust, .. } = self.jobs[plan];
         if trust == Trust::Asks {
-            return self.told_by_summary(plan, exec);
+            return self.contents_from_summary(plan, exec);
         }
-        if gave_up {
+        if is_abandoned {
             return;
         }
         self.decode_slots(plan, missing, Version::Old, exec);

@@ -19,7 +19,7 @@ enum Next {
     /// A stripe that has valid chunks, and these chunks.
     Stripe((u64, u64), u64),
     /// A slot of a batch whose summary must be read first.
-    Untold(u64),
+    Unknown(u64),
     Nothing,
 }
 
@@ -58,7 +58,7 @@ impl Log {
                 exec.begin(plan, self, driver);
                 true
             }
-            Next::Untold(slot) => self.ask_contents(Walker::Collection, slot, exec, driver),
+            Next::Unknown(slot) => self.ask_contents(Walker::Collection, slot, exec, driver),
             Next::Nothing => self.end_collection(exec),
         }
     }
@@ -103,9 +103,9 @@ impl Log {
                 slot += 1;
                 continue;
             }
-            if !log.is_told(Walker::Collection, slot) {
+            if !log.is_known(Walker::Collection, slot) {
                 log.collection = Some(Collection { next: slot, ..collection });
-                return Next::Untold(slot);
+                return Next::Unknown(slot);
             }
             let stripe = log.directory.stripe(slot);
             let mut wanted = 0;
@@ -176,7 +176,7 @@ impl Log {
     /// Valid chunks of the victim were read: those still valid continue in controller memory.
     fn collected<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let wanted = exec.plan(plan).wanted;
-        let lost = if exec.plan(plan).gave_up { exec.plan(plan).missing } else { 0 };
+        let lost = if exec.plan(plan).is_abandoned { exec.plan(plan).missing } else { 0 };
         self.buffer.unreserve(wanted.count_ones());
         for column in columns(wanted) {
             let slot = self.homes(plan)[column as usize];

@@ -44,11 +44,11 @@ impl Walker {
 
 /// The content of the batch at which a walker is.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct BatchContents {
     /// The first slot that `contents` describe, and the generation of its segment at that time.
     pub(crate) first: u64,
     pub(crate) generation: u32,
     pub(crate) contents: Vec<Content>,
     /// The first copy of the summary that is being read.
-    pub(crate) asked: Option<u64>,
+    pub(crate) requested: Option<u64>,
 }

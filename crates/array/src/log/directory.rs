@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_takes_five_and_a_half_bytes_at_most_and_half_a_byte_where_summaries_tell_its_chunk() {
+    fn a_slot_takes_five_and_a_half_bytes_at_most_and_half_a_byte_where_summaries_record_its_chunk() {
         let bytes = |chunks| Directory::new(1 << 12, 64, chunks).bytes();
         assert_eq!((bytes(Some(1 << 33)), bytes(Some(1 << 20))), (11 << 11, 9 << 11));
         assert_eq!(bytes(None), 1 << 11);

@@ -8,7 +8,7 @@
 //! Source: summaries of segments and two alternating checkpoint regions are due to Rosenblum and Ousterhout, SOSP 1991;
 //! batches, write sequence numbers and commit records are our choice.
 
-use super::contents::{Content, Told, Walker};
+use super::contents::{BatchContents, Content, Walker};
 use super::counts::MetadataCounts;
 use stripewise_core::ids::RequestId;
 use stripewise_format::layout::Layout;
@@ -115,7 +115,7 @@ pub(crate) struct Sync {
     pub(crate) joined: Vec<RequestId>,
     pub(crate) is_checkpoint: bool,
     /// Whether a checkpoint was requested, whether or not it is needed.
-    pub(crate) is_asked: bool,
+    pub(crate) is_requested: bool,
     /// Tombstones of the sync point that are only in the checkpoint: flushes wait for it.
     pub(crate) buried: Vec<Tombstone>,
     /// The members that are rebuilt and had everything at the sync point, as a mask: they are whole once this sync is durable.
@@ -126,7 +126,7 @@ pub(crate) struct Sync {
     /// The superblock whose front copies were written, and whose back copies are not.
     pub(crate) superblock: Option<Superblock>,
     /// The superblock whose back copies are being written.
-    pub(crate) told: Option<Superblock>,
+    pub(crate) recorded: Option<Superblock>,
     /// The commit record that is being written.
     pub(crate) commit: Option<Commit>,
     /// Members that failed since, as a mask: the superblocks do not apply to a device that replaces one of them.
@@ -148,7 +148,7 @@ pub(crate) struct Sync {
     /// Whether the flush of this phase has begun.
     pub(crate) is_flushing: bool,
     /// Whether a stripe from before the sync point could not be written: its chunks wait in memory again.
-    pub(crate) gave_up: bool,
+    pub(crate) is_abandoned: bool,
     /// Number of plans of this phase in progress.
     pub(crate) under_way: u32,
 }
@@ -194,7 +194,7 @@ pub(crate) struct Durable {
     /// The newest durable commit record, and the members that have it and have not failed since, as a mask.
     pub(crate) commit_on: Option<(Commit, u64)>,
     /// Whether there is a member event that superblocks do not record yet.
-    pub(crate) is_news: bool,
+    pub(crate) has_event: bool,
     pub(crate) sync: Sync,
     /// The walk that rebuilds all members that are to be rebuilt, and its number, which its plans have too.
     pub(crate) rebuilding: Walk,
@@ -202,7 +202,7 @@ pub(crate) struct Durable {
     /// The members that this walk rebuilds, as a mask.
     pub(crate) walking: u64,
     /// The content of the batches at which walks over segments are.
-    pub(crate) told: [Told; Walker::ALL.len()],
+    pub(crate) known: [BatchContents; Walker::ALL.len()],
     /// The free segment that is being discarded.
     pub(crate) discard: Option<Walk>,
     /// For each member the number of failed chunk writes.
@@ -298,12 +298,12 @@ impl Durable {
             checkpoint_on: 0,
             newest: None,
             commit_on: None,
-            is_news: false,
+            has_event: false,
             sync: Sync::default(),
             rebuilding: Walk::default(),
             turn: 0,
             walking: 0,
-            told: Default::default(),
+            known: Default::default(),
             discard: None,
             write_errors: vec![0; superblock.members.len()],
             room: room(superblock.page_bytes),
@@ -575,7 +575,7 @@ impl Durable {
     /// Abandons the sync point, if one was marked: its content is left to the next checkpoint.
     pub(crate) fn abandon_sync_point(&mut self) {
         let sync = &mut self.sync;
-        sync.is_asked |= std::mem::take(&mut sync.is_checkpoint);
+        sync.is_requested |= std::mem::take(&mut sync.is_checkpoint);
         sync.covers = 0;
         sync.frees.clear();
         sync.body.clear();

@@ -11,14 +11,14 @@ use stripewise_core::ids::PlanId;
 use stripewise_format::Summary;
 
 use super::addresses::NOWHERE;
-use super::contents::{Content, Told, Walker};
+use super::contents::{BatchContents, Content, Walker};
 use super::{Location, Log, Role};
 
 impl Log {
     /// Whether `walker` knows the content of the batch of `slot`.
-    pub(crate) fn is_told(&self, walker: Walker, slot: u64) -> bool {
+    pub(crate) fn is_known(&self, walker: Walker, slot: u64) -> bool {
         let Some(durable) = &self.durable else { return true };
-        self.look_up(&durable.told[walker as usize], slot).is_some()
+        self.look_up(&durable.known[walker as usize], slot).is_some()
     }
 
     /// The content of `slot` as `walker` knows it.
@@ -26,14 +26,14 @@ impl Log {
         if let Some(chunk) = self.directory.chunk(slot) {
             return Content { chunk, ..Content::UNKNOWN };
         }
-        self.look_up(&self.durable().told[walker as usize], slot).unwrap_or(Content::UNKNOWN)
+        self.look_up(&self.durable().known[walker as usize], slot).unwrap_or(Content::UNKNOWN)
     }
 
-    /// The content of `slot` according to `told`, if it describes the batch of `slot`.
-    pub(crate) fn look_up(&self, told: &Told, slot: u64) -> Option<Content> {
+    /// The content of `slot` according to `known`, if it describes the batch of `slot`.
+    pub(crate) fn look_up(&self, known: &BatchContents, slot: u64) -> Option<Content> {
         let generation = self.durable().generations[self.segment_of(slot) as usize];
-        let nth = slot.checked_sub(told.first).filter(|_| generation == told.generation)?;
-        told.contents.get(nth as usize).copied()
+        let nth = slot.checked_sub(known.first).filter(|_| generation == known.generation)?;
+        known.contents.get(nth as usize).copied()
     }
 
     /// Whether the forward map has `slot`, at which `walker` is, for its chunk.
@@ -48,19 +48,24 @@ impl Log {
 
     /// Gives `walker`, which asked for it, the content of the batch whose copies begin at `copy`, from its summary in `page`,
     /// if any copy could be read.
-    pub(crate) fn tell(&mut self, walker: Walker, copy: u64, page: Option<&[u8]>) {
-        let told = &mut self.durable_mut().told[walker as usize];
-        if told.asked == Some(copy) {
-            let contents = std::mem::take(&mut told.contents);
-            let told = self.read_summary(copy, page, contents);
-            self.durable_mut().told[walker as usize] = told;
+    pub(crate) fn learn(&mut self, walker: Walker, copy: u64, page: Option<&[u8]>) {
+        let known = &mut self.durable_mut().known[walker as usize];
+        if known.requested == Some(copy) {
+            let contents = std::mem::take(&mut known.contents);
+            let known = self.read_summary(copy, page, contents);
+            self.durable_mut().known[walker as usize] = known;
         }
     }
 
     /// The content of the batch whose copies begin at `copy`, according to the summary in `page`. Without a summary it comes
     /// from the forward map: the valid chunks, without write sequence numbers. `contents` is a buffer for the result. It ends
     /// with the last slot that is written now: the next batch will begin behind it.
-    pub(crate) fn read_summary(&self, copy: u64, page: Option<&[u8]>, mut contents: Vec<Content>) -> Told {
+    pub(crate) fn read_summary(
+        &self,
+        copy: u64,
+        page: Option<&[u8]>,
+        mut contents: Vec<Content>,
+    ) -> BatchContents {
         contents.clear();
         let segment = self.segment_of(copy);
         let (first, end) = self.directory.written_batch(copy);
@@ -81,7 +86,7 @@ impl Log {
             }
         }
         let generation = self.durable().generations[segment as usize];
-        Told { first, generation, contents, asked: None }
+        BatchContents { first, generation, contents, requested: None }
     }
 
     /// The chunk in each slot of the log, as far as known without reading.

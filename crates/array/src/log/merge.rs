@@ -71,7 +71,7 @@ impl Log {
         exec: &mut Executor<M>,
         driver: &mut D,
     ) {
-        let Plan { wanted, gave_up, .. } = *exec.plan(plan);
+        let Plan { wanted, is_abandoned, .. } = *exec.plan(plan);
         let column = wanted.trailing_zeros();
         let chunk = self.column(plan, column).chunk;
         self.unlock_segment(plan, Purpose::Merge, exec);
@@ -89,10 +89,10 @@ impl Log {
             node = exec.attachments()[node].next;
             let sectors = exec.sectors_of_page(id, chunk);
             match self.location(chunk) {
-                Location::Mapped(_) if gave_up && sectors != exec.whole_page() => {
+                Location::Mapped(_) if is_abandoned && sectors != exec.whole_page() => {
                     exec.request_mut(id).failed = true;
                 }
-                Location::Mapped(_) if !gave_up => {
+                Location::Mapped(_) if !is_abandoned => {
                     let page = self.take_content(plan, column, exec);
                     exec.load_host(page, chunk, id, sectors);
                     self.leave(chunk, exec);

@@ -22,10 +22,10 @@ impl Log {
         if member >= block.members.len() {
             return PieceLocation::Over;
         }
-        if durable.is_news && (exec.has_lost_data(self) || exec.reads_only()) {
+        if durable.has_event && (exec.has_lost_data(self) || exec.reads_only()) {
             return PieceLocation::Nowhere;
         }
-        if durable.is_news || (Phase::Front..=Phase::FlushBack).contains(&durable.sync.phase) {
+        if durable.has_event || (Phase::Front..=Phase::FlushBack).contains(&durable.sync.phase) {
             return PieceLocation::Busy;
         }
         PieceLocation::At(superblock_run(block, nth, durable.members.back[member]))
@@ -128,10 +128,10 @@ impl<M: Memory> Metadata<M> for Log {
     fn mend(&mut self, piece: Piece, wanted: &mut Wanted, _exec: &Executor<M>) {
         let durable = self.durable_mut();
         match piece.kind {
-            Kind::Superblock => durable.is_news = true,
+            Kind::Superblock => durable.has_event = true,
             _ => {
                 wanted.checkpoint = Some(durable.checkpoint);
-                durable.sync.is_asked = true;
+                durable.sync.is_requested = true;
             }
         }
     }

@@ -217,17 +217,17 @@ impl Log {
             }
             if class == Class::ArrayGcRead && wanted & !lost != 0 {
                 // The remaining chunks of the victim are saved.
-                exec.give_up(plan);
+                exec.abandon(plan);
                 self.push_slots(plan, wanted & !lost, OperationKind::Read, |_| class, exec);
                 self.acknowledge_read(plan, class, exec);
                 return Ok(Built::Ready);
             }
             return Err(TooManyLost);
         }
-        if self.jobs[plan].trust == Trust::Asks && !self.told_by_batch(plan, exec) {
+        if self.jobs[plan].trust == Trust::Asks && !self.contents_from_batch(plan, exec) {
             self.push_copy(plan, exec)?;
             exec.push_compute(plan, 0);
-            exec.acknowledge_nobody(plan);
+            exec.acknowledge_none(plan);
             return Ok(Built::Ready);
         }
         let sources = self.stripe_sources(present, lost, wanted, exec);
@@ -246,7 +246,7 @@ impl Log {
         if class == Class::HostRead {
             exec.acknowledge_here(plan);
         } else {
-            exec.acknowledge_nobody(plan);
+            exec.acknowledge_none(plan);
         }
     }
 
@@ -263,7 +263,7 @@ impl Log {
         self.unlock_segment(plan, Purpose::Read, exec);
         let slot = exec.plan(plan);
         let bad = slot.lost & slot.wanted;
-        if bad == 0 || slot.gave_up || exec.reads_only() {
+        if bad == 0 || slot.is_abandoned || exec.reads_only() {
             return;
         }
         if self.is_beyond_parity(exec) {

@@ -33,7 +33,7 @@ impl Durable {
     }
 
     /// Begins to walk over the segments that any member lacks; plans of earlier walks do not count for this one.
-    fn walk_anew<M: Memory>(&mut self, exec: &Executor<M>) {
+    fn restart_walk<M: Memory>(&mut self, exec: &Executor<M>) {
         self.walking = self.due(exec);
         let is_walking = |rebuild: &&Rebuild| self.walking >> rebuild.member & 1 != 0;
         let first = self.members.rebuilds.iter().filter(is_walking).map(|rebuild| rebuild.noted).min();
@@ -78,9 +78,9 @@ impl Log {
         durable.members.take_device(member, how);
         durable.members.record_joining(member, known, exec.reason_of(member));
         exec.trust(1 << member);
-        durable.is_news = true;
+        durable.has_event = true;
         durable.sync.uncleared |= 1 << member;
-        durable.sync.is_asked |= durable.lacks_copies(exec);
+        durable.sync.is_requested |= durable.lacks_copies(exec);
         self.begin_rebuild(member, 0, exec);
     }
 
@@ -133,7 +133,7 @@ impl Log {
         let may_mend = durable.members.unrecovered > 0;
         let part = Segments { stage: Stage::Walks, stale, may_mend };
         durable.members.begin_rebuild(Rebuild::new(member, cursor, part));
-        durable.walk_anew(exec);
+        durable.restart_walk(exec);
         self.review_groups(exec);
     }
 
@@ -237,7 +237,7 @@ impl Log {
         if is_any && !self.may_walk(under_way, exec) {
             return false;
         }
-        if is_any && !log.is_told(Walker::Rebuild, slot) {
+        if is_any && !log.is_known(Walker::Rebuild, slot) {
             // Content in flight is not readable yet.
             let is_writing = durable.is_writing(slot);
             return !is_writing && self.ask_contents(Walker::Rebuild, slot, exec, driver);
@@ -391,30 +391,31 @@ impl Log {
     }
 
     /// Handles a failed write to the member that is rebuilt: the chunk is not on the member.
-    pub(crate) fn gave_up_rebuild<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
-        exec.give_up(plan);
+    pub(crate) fn rebuild_failed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> AfterErrors {
+        exec.abandon(plan);
         AfterErrors::NextStep
     }
 
     /// The chunks of a stripe are rebuilt by the walk of this turn, or cannot be.
     fn rebuilt<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &Executor<M>) {
-        let &Plan { gave_up, lost, .. } = exec.plan(plan);
+        let &Plan { is_abandoned, lost, .. } = exec.plan(plan);
         let row = exec.plan(plan).first_slot();
         let is_unrecovered = self.lost_live_columns(plan, exec) != 0;
-        let is_damaged = gave_up || lost & !self.slots_on_failed(plan, lost, exec) != 0;
+        let is_damaged = is_abandoned || lost & !self.slots_on_failed(plan, lost, exec) != 0;
         self.segments.let_go(self.segment_of(row));
-        if self.is_walked(turn, is_damaged, gave_up) {
+        if self.is_walked(turn, is_damaged, is_abandoned) {
             self.durable_mut().members.unrecovered += u64::from(is_unrecovered);
         }
     }
 
     /// A copy of a summary is written by the walk of this turn, or cannot be.
     fn recopied<M: Memory>(&mut self, plan: PlanId, turn: u32, exec: &Executor<M>) {
-        let &Plan { gave_up, lost, .. } = exec.plan(plan);
+        let &Plan { is_abandoned, lost, .. } = exec.plan(plan);
         let row = exec.plan(plan).first_slot();
         let segment = self.segment_of(row);
         self.segments.let_go(segment);
-        if self.is_walked(turn, gave_up || lost != 0, gave_up) && gave_up && !exec.reads_only() {
+        if self.is_walked(turn, is_abandoned || lost != 0, is_abandoned) && is_abandoned && !exec.reads_only()
+        {
             // No other copy of the summary is left.
             self.durable_mut().note_shaky(segment);
         }
@@ -422,14 +423,14 @@ impl Log {
 
     /// A plan of the walk of this turn is over. Returns false if it does not count: an earlier walk began it, perhaps of a
     /// member that failed since.
-    fn is_walked(&mut self, turn: u32, is_damaged: bool, gave_up: bool) -> bool {
+    fn is_walked(&mut self, turn: u32, is_damaged: bool, is_abandoned: bool) -> bool {
         let durable = self.durable_mut();
         let counts = turn == durable.turn && !durable.members.rebuilds.is_empty();
         if counts {
             durable.rebuilding.under_way -= 1;
             for rebuild in &mut durable.members.rebuilds {
                 rebuild.met_damage |= is_damaged;
-                rebuild.leaves_out |= gave_up;
+                rebuild.leaves_out |= is_abandoned;
             }
         }
         counts
@@ -452,13 +453,13 @@ impl Log {
                 durable.members.rebuilds.remove(at);
                 durable.members.record_active(member, is_missing && !believes);
                 scrubs |= mends;
-                durable.is_news = true;
+                durable.has_event = true;
                 continue;
             }
             if done > rebuild.noted {
                 durable.members.rebuilds[at].noted = done;
                 durable.members.record_progress(member, done);
-                durable.is_news = true;
+                durable.has_event = true;
             }
             at += 1;
         }
@@ -476,11 +477,11 @@ impl Log {
             *on &= !(1 << member);
         }
         // Others take over its copies.
-        durable.sync.is_asked |= durable.lacks_copies(exec);
+        durable.sync.is_requested |= durable.lacks_copies(exec);
         durable.sync.covers &= !(1 << member);
         let had = durable.members.end_rebuild(member).is_some();
         if had || durable.due(exec) != durable.walking {
-            durable.walk_anew(exec);
+            durable.restart_walk(exec);
         }
     }
 }
@@ -496,7 +497,7 @@ impl Job<Log> for RebuildStripe {
     }
 
     fn step_failed<M: Memory>(self, cx: Cx<'_, Log, M>) -> AfterErrors {
-        cx.placement.gave_up_rebuild(cx.plan, cx.exec)
+        cx.placement.rebuild_failed(cx.plan, cx.exec)
     }
 
     fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {
@@ -511,7 +512,7 @@ impl Job<Log> for RewriteCopy {
     }
 
     fn step_failed<M: Memory>(self, cx: Cx<'_, Log, M>) -> AfterErrors {
-        cx.placement.gave_up_rebuild(cx.plan, cx.exec)
+        cx.placement.rebuild_failed(cx.plan, cx.exec)
     }
 
     fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {

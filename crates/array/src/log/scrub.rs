@@ -92,7 +92,7 @@ impl Log {
         if is_closed && !exec.has_bug(Bug::OpenBatchesNotScrubbed) {
             return false;
         }
-        if is_stripe && !is_writing && !log.is_told(Walker::Scrub, slot) {
+        if is_stripe && !is_writing && !log.is_known(Walker::Scrub, slot) {
             return self.may_walk(walk.under_way, exec)
                 && self.ask_contents(Walker::Scrub, slot, exec, driver);
         }
@@ -132,7 +132,7 @@ impl Log {
         // assembly needs.
         let counts = durable.members.scrub.counts;
         let has_moved = counts.repaired + counts.obsolete > 0;
-        durable.sync.is_asked |= has_moved || waits || !durable.collected.is_empty();
+        durable.sync.is_requested |= has_moved || waits || !durable.collected.is_empty();
         let is_verified = durable.members.end_scrub(is_complete, lost_chunks, Walk::default());
         let is_repeated = durable.members.scrub.walk.is_some();
         if is_verified && !exec.is_any_failed() {
@@ -141,7 +141,7 @@ impl Log {
         }
         if is_verified && durable.shaky.is_empty() && !exec.reads_only() {
             exec.trust(u64::MAX);
-            durable.is_news |= durable.members.superblock.verify();
+            durable.has_event |= durable.members.superblock.verify();
         }
         if is_repeated {
             self.close_batches_to_scrub(exec);
@@ -178,16 +178,16 @@ impl Log {
     /// A copy of a summary was read.
     fn looked_at<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let slot = exec.plan(plan);
-        let (row, gave_up, is_bad) = (slot.first_slot(), slot.gave_up, slot.lost != 0);
+        let (row, is_abandoned, is_bad) = (slot.first_slot(), slot.is_abandoned, slot.lost != 0);
         let reads_only = exec.reads_only();
         let segment = self.segment_of(row);
         self.segments.let_go(segment);
         let durable = self.durable_mut();
-        if is_bad && gave_up && !reads_only {
+        if is_bad && is_abandoned && !reads_only {
             durable.note_shaky(segment);
         }
         durable.members.scrub.counts.bad += u64::from(is_bad);
-        durable.members.scrub.counts.repaired += u64::from(is_bad && !gave_up);
+        durable.members.scrub.counts.repaired += u64::from(is_bad && !is_abandoned);
         if let Some(walk) = &mut durable.members.scrub.walk {
             walk.under_way -= 1;
         }
@@ -243,7 +243,7 @@ impl Log {
     /// that cannot be read are lost; a stripe without valid chunks loses nothing.
     pub(crate) fn build_salvage<M: Memory>(&mut self, plan: PlanId, lost: u64, exec: &mut Executor<M>) {
         let left = self.live_columns(plan, exec) & !lost;
-        exec.give_up(plan);
+        exec.abandon(plan);
         exec.miss(plan, lost);
         exec.want(plan, left);
         self.jobs[plan].trust = Trust::Nothing;
@@ -273,13 +273,13 @@ impl Log {
     /// its last valid chunk meanwhile is not read again, so its pages do not count.
     fn scrubbed<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let present = self.present(plan);
-        let Plan { lost, gave_up, .. } = *exec.plan(plan);
+        let Plan { lost, is_abandoned, .. } = *exec.plan(plan);
         let row = exec.plan(plan).first_slot();
         let live = self.live_columns(plan, exec);
         let counts = live != 0 || exec.has_bug(Bug::DeadStripeCounted);
         let bad = if counts { lost & present & !self.slots_on_failed(plan, present, exec) } else { 0 };
         let lost = self.lost_live_columns(plan, exec);
-        let is_whole = !gave_up && (bad == 0 || self.may_rewrite(plan, bad, exec));
+        let is_whole = !is_abandoned && (bad == 0 || self.may_rewrite(plan, bad, exec));
         // If the stripe cannot be decoded, the chunks that were read directly move.
         let moved = if is_whole || exec.reads_only() { 0 } else { live & !lost };
         let count = moved.count_ones();
@@ -344,7 +344,7 @@ impl Job<Log> for ScrubCopy {
     }
 
     fn step_failed<M: Memory>(self, cx: Cx<'_, Log, M>) -> AfterErrors {
-        cx.placement.gave_up_rebuild(cx.plan, cx.exec)
+        cx.placement.rebuild_failed(cx.plan, cx.exec)
     }
 
     fn finished<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) {

@@ -264,7 +264,7 @@ impl Segments {
         self.link_if_settled(segment);
     }
 
-    /// Gives up the collection of `victim`: its remaining chunks cannot be moved, and stay where they are.
+    /// Abandons the collection of `victim`: its remaining chunks cannot be moved, and stay where they are.
     pub(crate) fn leave(&mut self, victim: u32) {
         let segment = &mut self.segments[victim as usize];
         debug_assert_eq!(segment.state, State::Victim);
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_with_more_valid_chunks_than_asked_for_is_no_victim() {
+    fn a_segment_with_more_valid_chunks_than_requested_is_no_victim() {
         let mut segments = Segments::new(2, 8);
         let open = segments.open().unwrap();
         (0..5).for_each(|_| segments.validate(open));

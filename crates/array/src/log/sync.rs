@@ -46,7 +46,7 @@ impl Log {
                 if !durable.is_written(durable.sync.horizon) {
                     return false;
                 }
-                if durable.sync.gave_up {
+                if durable.sync.is_abandoned {
                     // Content that returned to memory since was not on the members at the sync point: another sync point is
                     // needed.
                     let later = std::mem::take(&mut durable.sync.waiting);
@@ -58,7 +58,7 @@ impl Log {
                 self.enter_phase(Phase::Clear, exec);
                 true
             }
-            phase => self.go_on(phase, exec, driver),
+            phase => self.continue_phase(phase, exec, driver),
         }
     }
 
@@ -88,15 +88,15 @@ impl Log {
         let is_crowded = durable.tombstones.len() > durable.room as usize;
         let wants = wants_checkpoint || wants_note || is_crowded;
         if sync.waiting.is_empty() && (!wants || is_stuck) {
-            let is_news = durable.is_news;
+            let has_event = durable.has_event;
             debug_assert!(!sync.is_checkpoint, "no sync point was marked");
-            if is_news {
+            if has_event {
                 // No later batch need be on the members.
                 durable.sync.horizon = durable.horizon;
                 // The superblocks may record the progress of a rebuild, which is not flushed yet.
                 self.enter_phase(Phase::Clear, exec);
             }
-            return is_news;
+            return has_event;
         }
         sync.is_checkpoint = wants_checkpoint;
         sync.phase = Phase::Drain;
@@ -118,7 +118,7 @@ impl Log {
         let is_long = durable.opened > (log.segments.count() / 8).max(4);
         let is_due = collected > 0 && (is_short || is_awaited || collected > log.segments.count() / 16);
         // Metadata outside of segments has fewer copies than it should, if the rebuilt member held some of them.
-        is_due || is_long || durable.has_written() || durable.sync.is_asked
+        is_due || is_long || durable.has_written() || durable.sync.is_requested
     }
 
     /// Drains memory; once it is empty, marks the sync point.
@@ -214,7 +214,7 @@ impl Log {
         let covered = durable.members.rebuilds.iter().filter(is_covered);
         durable.sync.covers = covered.fold(0, |mask, rebuild| mask | 1 << rebuild.member);
         durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
-        durable.sync.gave_up = false;
+        durable.sync.is_abandoned = false;
         durable.sync.horizon = durable.next_batch - 1;
         durable.sync.write_seq = durable.last_write_seq();
         durable.sync.phase = if is_early { Phase::Clear } else { Phase::WriteBatches };
@@ -222,13 +222,13 @@ impl Log {
             durable.sync.frees = durable.collected.clone();
             durable.sync.buried.append(&mut durable.tombstones);
             durable.opened = 0;
-            durable.sync.is_asked = false;
+            durable.sync.is_requested = false;
             // Members are stamped: a returning member is rebuilt from its stamp on. Stamping at each checkpoint would increase
             // its writes by half.
             let is_due = durable.unstamped > 0 && durable.unstamped >= segments / 16;
-            durable.is_news |= is_due && durable.members.superblock.version > 1;
+            durable.has_event |= is_due && durable.members.superblock.version > 1;
             self.draw_body(exec);
-        } else if durable.sync.horizon == durable.horizon && !durable.is_news {
+        } else if durable.sync.horizon == durable.horizon && !durable.has_event {
             // There is nothing new.
             durable.sync.phase = Phase::Over;
         }
@@ -256,7 +256,7 @@ impl Log {
     }
 
     /// Issues the rest of `phase`; when the phase is over, enters the next.
-    fn go_on<M: Memory, D: Driver<M>>(
+    fn continue_phase<M: Memory, D: Driver<M>>(
         &mut self,
         phase: Phase,
         exec: &mut Executor<M>,
@@ -313,11 +313,11 @@ impl Log {
             };
         }
         let durable = self.durable_mut();
-        let is_news = durable.is_news;
+        let has_event = durable.has_event;
         match phase {
             Phase::FlushBack => {
-                if let Some(told) = durable.sync.told.take() {
-                    durable.members.has_told(told, failed | durable.sync.gone);
+                if let Some(recorded) = durable.sync.recorded.take() {
+                    durable.members.recorded(recorded, failed | durable.sync.gone);
                 }
             }
             Phase::FlushCommit | Phase::FlushName => {
@@ -330,19 +330,19 @@ impl Log {
         let next = match phase {
             // Cleared pages are flushed with the data, before superblocks list the member.
             Phase::Clear => Phase::FlushData,
-            Phase::FlushData | Phase::FlushBack | Phase::FlushCommit if is_news && clears => Phase::Clear,
-            Phase::FlushData if is_news => Phase::Front,
+            Phase::FlushData | Phase::FlushBack | Phase::FlushCommit if has_event && clears => Phase::Clear,
+            Phase::FlushData if has_event => Phase::Front,
             Phase::FlushData => Phase::Commit,
             Phase::Front => Phase::FlushFront,
             Phase::FlushFront => Phase::Back,
             Phase::Back => Phase::FlushBack,
-            Phase::FlushBack if is_news => Phase::Front,
+            Phase::FlushBack if has_event => Phase::Front,
             // Only the superblocks had to be written.
             Phase::FlushBack if durable.sync.joined.is_empty() && !durable.sync.is_checkpoint => Phase::Idle,
             Phase::FlushBack => Phase::Commit,
             Phase::Commit => Phase::FlushCommit,
             // A member that failed meanwhile took its content with it, and perhaps a copy of the record.
-            Phase::FlushCommit if is_news => Phase::Front,
+            Phase::FlushCommit if has_event => Phase::Front,
             Phase::FlushCommit => return self.committed(exec, driver),
             Phase::Body if skips => Phase::Header,
             Phase::Body => Phase::FlushBody,
@@ -377,7 +377,7 @@ impl Log {
             if has_lost {
                 durable.abandon_sync_point();
             } else if durable.cover_rebuilds() {
-                durable.sync.is_asked = true;
+                durable.sync.is_requested = true;
             }
         }
         for id in joined {
@@ -419,7 +419,7 @@ impl Log {
         let durable = self.durable_mut();
         durable.collected.push(victim);
         // While a checkpoint names it, an assembly needs its summaries.
-        durable.sync.is_asked |= durable.forget_shaky(victim);
+        durable.sync.is_requested |= durable.forget_shaky(victim);
     }
 
     /// Builds the step of a plan that writes pages of metadata, or flushes.

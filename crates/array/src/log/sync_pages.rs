@@ -92,7 +92,7 @@ impl Log {
     pub(crate) fn write_superblocks<M: Memory>(&mut self, copy: Copy, exec: &mut Executor<M>) {
         let durable = self.durable_mut();
         if copy == Copy::Front {
-            durable.is_news = false;
+            durable.has_event = false;
             durable.sync.gone = 0;
             durable.unstamped = 0;
             durable.members.superblock.update += 1;
@@ -126,7 +126,7 @@ impl Log {
                 durable.sync.writes.push(PageWrite { member, page: first + page, content });
             }
         }
-        durable.sync.told = (copy == Copy::Back).then(|| superblock.clone());
+        durable.sync.recorded = (copy == Copy::Back).then(|| superblock.clone());
         durable.sync.superblock = (copy == Copy::Front).then_some(superblock);
         durable.counts.superblocks += durable.sync.writes.len() as u64;
     }

@@ -42,7 +42,7 @@ impl Log {
         }
         if self.can_collect(exec) {
             self.wants_collection = self.collection.is_none();
-        } else if !self.goes_on() && !exec.has_bug(Bug::WaitingNotWritten) {
+        } else if !self.makes_progress() && !exec.has_bug(Bug::WaitingNotWritten) {
             self.make_space();
         }
         admits
@@ -56,12 +56,13 @@ impl Log {
         }
         let waits = |queues: &[Queue]| queues.iter().any(|queue| queue.count > 0);
         let is_written = !self.is_full && waits(&self.buffer.queues) && !exec.has_bug(Bug::WaitingNotWritten);
-        let goes_on = self.goes_on() || durable.makes_space() || self.can_collect(exec) || is_written;
-        if goes_on { Admits::Later } else { Admits::Never }
+        let makes_progress =
+            self.makes_progress() || durable.makes_space() || self.can_collect(exec) || is_written;
+        if makes_progress { Admits::Later } else { Admits::Never }
     }
 
     /// Whether work in progress may free space, or will need less of it once it is done.
-    fn goes_on(&self) -> bool {
+    fn makes_progress(&self) -> bool {
         let syncs = self.durable.as_ref().is_some_and(|durable| match durable.sync.phase {
             Phase::Idle => durable.makes_space() && self.wants_checkpoint(),
             _ => durable.makes_space(),
@@ -76,7 +77,7 @@ impl Log {
         if self.buffer.queues.iter().any(|queue| queue.count > queue.due) {
             self.drain_memory();
         } else if let Some(durable) = self.durable.as_mut().filter(|durable| !durable.collected.is_empty()) {
-            durable.sync.is_asked = true;
+            durable.sync.is_requested = true;
         }
     }
 

@@ -452,7 +452,7 @@ impl Log {
     pub(crate) fn member_lost<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
         self.stop_rebuild(member, exec);
         if let Some(durable) = self.durable.as_mut() {
-            durable.is_news = true;
+            durable.has_event = true;
             durable.sync.gone |= 1 << member;
             let has_front_alone = matches!(durable.sync.phase, Phase::Back | Phase::FlushBack);
             if has_front_alone && !exec.has_bug(Bug::FrontCopyFirst) {

@@ -92,7 +92,7 @@ impl<W, R> Membership<W, R> {
     }
 
     /// A version of the superblocks is on all members except those of the mask `out`.
-    pub(crate) fn has_told(&mut self, version: Superblock, out: u64) {
+    pub(crate) fn recorded(&mut self, version: Superblock, out: u64) {
         self.has_back(out);
         self.torn &= out;
         self.on_members = Some(version);

@@ -274,9 +274,9 @@ impl<'a> Head<'a> {
             format!("members {}", numbers.join(", "))
         };
         let all: Vec<String> = servings.values().map(of).collect();
-        let told =
+        let message =
             || format!("; {} belong to copies of the array that were served separately", all.join("; and "));
-        (all.len() > 1).then(told)
+        (all.len() > 1).then(message)
     }
 
     /// The positions of the members that `superblock` is the current version of.
@@ -349,10 +349,10 @@ pub(super) fn group_of(superblock: &Superblock, number: usize) -> usize {
 /// What is wrong with offered devices that have no valid superblock, as a supplement to an error message.
 fn troubles(offered: &[Copies]) -> String {
     let silent = (0..).zip(offered).filter(|(_, copies)| copies.newest().is_none());
-    let tell = |(at, copies): (usize, &Copies)| {
+    let describe = |(at, copies): (usize, &Copies)| {
         copies.trouble.as_ref().map(|trouble| format!("; of offered member {at}, {trouble}"))
     };
-    silent.filter_map(tell).collect()
+    silent.filter_map(describe).collect()
 }
 
 /// Checks that enough members of each group are present, and that absent members cannot have continued without these.
@@ -364,7 +364,7 @@ fn check_enough(
 ) -> Result<(), AssembleError> {
     let parity = superblock.level.parity() as usize;
     let missing: Vec<usize> = (0..positions.len()).filter(|&number| positions[number].is_none()).collect();
-    let tell = |numbers: &[usize]| {
+    let describe = |numbers: &[usize]| {
         let words = numbers.iter().map(|&number| {
             let member = &superblock.members[number];
             match (member.state, is_offered(number)) {
@@ -394,18 +394,18 @@ fn check_enough(
                  offer those that are missing",
                 gone.len(),
                 superblock.level,
-                tell(&gone)
+                describe(&gone)
             )));
         }
     }
     let unknown = |number: &&usize| superblock.members[**number].state != MemberState::Failed;
     let absent: Vec<usize> = missing.iter().filter(unknown).copied().collect();
     // The absent members could have been assembled if they were enough of each group.
-    let could_go_on = |group: usize| of_group(group, &absent).len() + parity >= members;
-    if parity > 0 && (0..groups).all(could_go_on) {
+    let could_continue = |group: usize| of_group(group, &absent).len() + parity >= members;
+    if parity > 0 && (0..groups).all(could_continue) {
         return Err(AssembleError::Refused(format!(
             "members that are absent could have continued without these: {}{troubles}; offer one of them, or all",
-            tell(&absent)
+            describe(&absent)
         )));
     }
     Ok(())

@@ -20,7 +20,7 @@ use super::walk::WalkFindings;
 use super::{DamagedCopy, RecoveryReport};
 use crate::array::Array;
 use crate::in_place::InPlace;
-use crate::log::contents::{Content, Told};
+use crate::log::contents::{BatchContents, Content};
 use crate::log::{Location, Log, Role};
 
 /// A problem found by the check.
@@ -136,7 +136,7 @@ impl<M: Memory> Array<M> {
         &self,
         media: &mut dyn Media,
         opened: &RecoveryReport,
-        told: &mut dyn FnMut(&Trouble),
+        report: &mut dyn FnMut(&Trouble),
     ) -> Checked {
         assert!(M::CARRIES_DATA, "without data there is nothing to be checked");
         let geometry = self.exec().geometry();
@@ -157,7 +157,7 @@ impl<M: Memory> Array<M> {
             code: self.code().copied(),
             pages: vec![page; geometry.columns as usize],
             checked: Checked::default(),
-            told,
+            report,
         };
         copies.into_iter().for_each(|copy| check.reduced(&Trouble::Copy(copy)));
         match self.as_log() {
@@ -199,7 +199,7 @@ impl InPlace {
 
 /// Checks the stripes of a log, and reports the chunks that were lost at assembly.
 fn check_log(log: &Log, check: &mut Check<'_>) {
-    let mut told = Told::default();
+    let mut known = BatchContents::default();
     let mut slot = 0;
     while slot < log.slots() {
         if !log.directory.is_in_stripe(slot) {
@@ -207,21 +207,21 @@ fn check_log(log: &Log, check: &mut Check<'_>) {
                 && !log.is_stale(slot)
                 && let Some(summary) = check.summary(log, slot)
             {
-                told = summary;
+                known = summary;
             }
             slot += 1;
             continue;
         }
         let stripe = log.directory.stripe(slot);
-        if log.look_up(&told, slot).is_none() {
+        if log.look_up(&known, slot).is_none() {
             // No copy of its summary is left.
-            told = log.read_summary(log.directory.batch(slot).0, None, Vec::new());
+            known = log.read_summary(log.directory.batch(slot).0, None, Vec::new());
         }
         slot = stripe.1;
         let mut columns = Vec::with_capacity(COLUMNS_MAX as usize);
         log.columns_of(stripe, |number, slot| {
             let (member, page) = log.member(slot);
-            let content = log.look_up(&told, slot).unwrap_or(Content::UNKNOWN);
+            let content = log.look_up(&known, slot).unwrap_or(Content::UNKNOWN);
             let chunk = (content.chunk < log.capacity).then_some(content.chunk);
             let is_live = log.is_home(content.chunk, slot);
             let is_filled = !log.is_stale(slot);
@@ -251,24 +251,24 @@ struct Check<'a> {
     /// The columns of a stripe, in the order of the code.
     pages: Vec<Vec<u8>>,
     checked: Checked,
-    told: &'a mut dyn FnMut(&Trouble),
+    report: &'a mut dyn FnMut(&Trouble),
 }
 
 impl Check<'_> {
-    fn tell(&mut self, trouble: &Trouble) {
+    fn report(&mut self, trouble: &Trouble) {
         self.checked.troubles += 1;
-        (self.told)(trouble);
+        (self.report)(trouble);
     }
 
     /// Reports a trouble that costs redundancy but no chunk.
     fn reduced(&mut self, trouble: &Trouble) {
         self.checked.reduced += 1;
-        self.tell(trouble);
+        self.report(trouble);
     }
 
     fn lost(&mut self, chunk: u64) {
         self.checked.lost += 1;
-        self.tell(&Trouble::Lost { chunk });
+        self.report(&Trouble::Lost { chunk });
     }
 
     /// Checks a stripe; checks its parity only if `has_parity` is true.
@@ -296,7 +296,7 @@ impl Check<'_> {
                 let &Column { member, page, chunk, number, .. } = column;
                 let decodes = back >> number & 1 == 1;
                 let trouble = Trouble::Page { member, page, chunk, outcome, decodes };
-                if loses { self.tell(&trouble) } else { self.reduced(&trouble) }
+                if loses { self.report(&trouble) } else { self.reduced(&trouble) }
             }
         }
         if lost == 0 && has_parity && !self.is_parity_right() {
@@ -335,20 +335,20 @@ impl Check<'_> {
     }
 
     /// Reads the copy of a summary in `slot` and returns its content.
-    fn summary(&mut self, log: &Log, slot: u64) -> Option<Told> {
+    fn summary(&mut self, log: &Log, slot: u64) -> Option<BatchContents> {
         let (member, page) = log.member(slot);
         let position = self.positions[usize::from(member)]?;
-        let mut told = None;
+        let mut known = None;
         let at = At { member: position, page };
         self.media.read(&[at], &mut |_, found| {
             let page = found.ok().filter(|page| log.is_copy_of(slot, page));
-            told = page.map(|page| log.read_summary(slot, Some(page), Vec::new()));
+            known = page.map(|page| log.read_summary(slot, Some(page), Vec::new()));
         });
         self.checked.pages += 1;
-        if told.is_none() {
+        if known.is_none() {
             self.reduced(&Trouble::Copy(DamagedCopy { member, page, structure: Structure::Summary }));
         }
-        told
+        known
     }
 
     fn has_checksum(&self, column: &Column) -> bool {

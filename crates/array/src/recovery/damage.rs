@@ -41,8 +41,8 @@ pub(super) fn of_superblocks(offered: &[Copies], positions: &[Option<u16>]) -> V
         let update = |copy: &Option<Superblock>| copy.as_ref().map(|copy| copy.update);
         // The front copy is written first, so it is never the older one.
         let pages = [(0, update(front) < update(back)), (*back_page, back.is_none())];
-        let tell = |page| DamagedCopy { member, page, structure: Structure::Superblock };
-        damaged.extend(pages.into_iter().filter(|(_, is_bad)| *is_bad).map(|(page, _)| tell(page)));
+        let copy_at = |page| DamagedCopy { member, page, structure: Structure::Superblock };
+        damaged.extend(pages.into_iter().filter(|(_, is_bad)| *is_bad).map(|(page, _)| copy_at(page)));
     }
     damaged
 }
@@ -53,7 +53,7 @@ impl WalkFindings<'_> {
     ///
     /// After a clean stop each of their keepers has its copy. Otherwise the newest record may have been written on some of its
     /// keepers only, and just visible damage counts.
-    pub(super) fn damaged(&mut self, told: &mut dyn FnMut(DamagedCopy)) {
+    pub(super) fn damaged(&mut self, report: &mut dyn FnMut(DamagedCopy)) {
         let Superblock { checkpoint: area, commits: ring, .. } = *self.superblock;
         let commit = self.commit();
         let named = |header: &CheckpointHeader| {
@@ -62,7 +62,7 @@ impl WalkFindings<'_> {
         if let Some(newest) = self.checkpoint_that(named).or_else(|| self.checkpoint()).map(|it| it.header) {
             let first = area.first + (newest.number % 2) as u32 * area.pages;
             let copy = |its: &mut Self, member| its.checkpoint_copy(&newest, member, first);
-            self.judge((newest.number, first), Structure::Checkpoint, copy, told);
+            self.judge((newest.number, first), Structure::Checkpoint, copy, report);
         }
         if let Some(newest) = commit {
             let page = ring.first + (newest.number % u64::from(ring.pages)) as u32;
@@ -70,7 +70,7 @@ impl WalkFindings<'_> {
                 let content = its.read(&[(member, page)]).pop().flatten();
                 copy_of(content.as_deref().map(Commit::parse), |found| *found == newest)
             };
-            self.judge((newest.number, page), Structure::Commit, copy, told);
+            self.judge((newest.number, page), Structure::Commit, copy, report);
         }
     }
 
@@ -80,7 +80,7 @@ impl WalkFindings<'_> {
         (number, page): (u64, u32),
         structure: Structure,
         mut copy: impl FnMut(&mut Self, u16) -> RecordCopy,
-        told: &mut dyn FnMut(DamagedCopy),
+        report: &mut dyn FnMut(DamagedCopy),
     ) {
         let copies = self.geometry.tolerance() + 1;
         // While members were missing, others took their place: these are not known, and kept the copies of the missing ones.
@@ -103,7 +103,7 @@ impl WalkFindings<'_> {
                 RecordCopy::Other => self.superblock.is_clean,
             };
             if is_damaged && keepers.contains(&member) {
-                told(DamagedCopy { member, page, structure });
+                report(DamagedCopy { member, page, structure });
             }
         }
     }

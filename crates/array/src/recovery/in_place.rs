@@ -193,12 +193,12 @@ fn check_areas(
         ("intent bitmap", superblock.bitmap, layout.intent),
         ("data", superblock.data, layout.data),
     ];
-    match areas.iter().find(|(_, found, asked)| found != asked) {
+    match areas.iter().find(|(_, found, expected)| found != expected) {
         None => Ok(()),
-        Some((what, found, asked)) => Err(AssembleError::Refused(format!(
+        Some((what, found, expected)) => Err(AssembleError::Refused(format!(
             "the array has {} pages of {what} from page {} on, scheme `{}` asks for {} from page {} on; open it with the section \
              [journal] that it was created with",
-            found.pages, found.first, scheme.name, asked.pages, asked.first
+            found.pages, found.first, scheme.name, expected.pages, expected.first
         ))),
     }
 }

@@ -333,8 +333,8 @@ fn begin_epoch(
     let body = body_of(log);
     let write_seq = write_seq(superblock.epoch, 0);
     let header = header_of(superblock, commit.checkpoint, (commit.horizon, write_seq), &body);
-    let is_told = !opening.has_bug(Bug::EpochNotDurable);
-    write_epoch(media, superblock, (geometry, positions), checkpoint, (&header, body), &commit, is_told)?;
+    let is_recorded = !opening.has_bug(Bug::EpochNotDurable);
+    write_epoch(media, superblock, (geometry, positions), checkpoint, (&header, body), &commit, is_recorded)?;
     let keepers = keepers_of(geometry, positions, commit.number);
     let durable = log.durable_mut();
     durable.members.on_members = Some(superblock.clone());
@@ -343,7 +343,7 @@ fn begin_epoch(
     Ok(())
 }
 
-/// Writes the metadata with which an epoch begins: superblocks if `is_told`, a checkpoint with its body, a commit record. `last`
+/// Writes the metadata with which an epoch begins: superblocks if `is_recorded`, a checkpoint, a commit record. `last`
 /// is the checkpoint before it.
 fn write_epoch(
     media: &mut dyn Media,
@@ -352,7 +352,7 @@ fn write_epoch(
     last: Checkpoint,
     (header, body): (&CheckpointHeader, Vec<u8>),
     commit: &Commit,
-    is_told: bool,
+    is_recorded: bool,
 ) -> Result<(), AssembleError> {
     let to = (geometry, positions);
     // The next checkpoint overwrites the one before this one. Until the next one is whole, this one must be sufficient.
@@ -360,7 +360,7 @@ fn write_epoch(
     if is_scarce {
         write_checkpoint(media, superblock, to, &last.header, last.body)?;
     }
-    if is_told {
+    if is_recorded {
         write_all(media, superblock, positions)?;
     }
     write_checkpoint(media, superblock, to, header, body)?;

@@ -143,7 +143,7 @@ impl<M: Memory> Array<M> {
             let result = Self::open_watched(scheme, members, &mut memory, &mut media, opening);
             match result {
                 // A member that cannot be written is treated as absent: the steps begun with it do not count.
-                Err(AssembleError::Failed(reason)) if media.give_up() => {
+                Err(AssembleError::Failed(reason)) if media.remove_failed() => {
                     first.get_or_insert(reason);
                 }
                 Err(AssembleError::Refused(why)) if first.is_some() => {
@@ -232,7 +232,7 @@ fn reconstruct_superblocks(
     opening: &AssemblyOptions,
 ) -> Result<Vec<Reconstructed>, AssembleError> {
     let Some(model) = reconstruct::model_of(offered)
-        .filter(|_| reconstruct::is_asked(opening) && reconstruct::is_wanted(offered))
+        .filter(|_| reconstruct::is_requested(opening) && reconstruct::is_wanted(offered))
     else {
         return Ok(Vec::new());
     };

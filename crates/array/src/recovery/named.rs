@@ -115,7 +115,7 @@ impl fmt::Display for Reconstructed {
             ),
             Reconstruction::Unproven(pages) => write!(
                 f,
-                "it has no superblock, and {pages} pages tell which member it is, where {PAGES_PROVE} are needed; if you know \
+                "it has no superblock, and {pages} pages show which member it is, where {PAGES_PROVE} are needed; if you know \
                  that it is one, name it"
             ),
             Reconstruction::Ambiguous(members) => write!(

@@ -174,8 +174,8 @@ impl Remains<'_> {
         offered: u16,
         tallies: Option<&[Tally]>,
     ) -> Result<Reconstructed, AssembleError> {
-        let told = |member, how| Ok(Reconstructed { offered, member, how });
-        let Some(tallies) = tallies else { return told(None, Reconstruction::TooSmall) };
+        let result = |member, how| Ok(Reconstructed { offered, member, how });
+        let Some(tallies) = tallies else { return result(None, Reconstruction::TooSmall) };
         let all = || (0u16..).zip(tallies);
         let spoken: Vec<u16> = all().filter(|(_, tally)| tally.right > 0).map(|(number, _)| number).collect();
         let named = self.named.of(offered);
@@ -203,12 +203,12 @@ impl Remains<'_> {
                 0 => Reconstruction::Proven(right),
                 _ => Reconstruction::Stale(right, wrong),
             };
-            return told(Some(number), how);
+            return result(Some(number), how);
         }
         match named {
-            Some(_) => told(named, Reconstruction::NotNeeded),
-            None if spoken.len() > 1 => told(None, Reconstruction::Ambiguous(spoken)),
-            None => told(None, Reconstruction::Unproven(tallies.iter().map(|tally| tally.right).sum())),
+            Some(_) => result(named, Reconstruction::NotNeeded),
+            None if spoken.len() > 1 => result(None, Reconstruction::Ambiguous(spoken)),
+            None => result(None, Reconstruction::Unproven(tallies.iter().map(|tally| tally.right).sum())),
         }
     }
 
@@ -359,13 +359,13 @@ impl Remains<'_> {
         let mut rows = Vec::new();
         let zeros = crc32c(&vec![0; layout.page_bytes as usize]);
         for group in 0..groups {
-            let is_told = |row: &u32| {
+            let is_evidence = |row: &u32| {
                 let is_written =
                     || (0..layout.columns).any(|position| table.get(group, *row, position) != zeros);
                 !changed.contains(row) && is_written()
             };
             let pages = found.keys().filter(|&&page| table.locate(page).0 == group);
-            let written: Vec<u32> = pages.flat_map(|&page| table.rows(page)).filter(is_told).collect();
+            let written: Vec<u32> = pages.flat_map(|&page| table.rows(page)).filter(is_evidence).collect();
             let step = (written.len() as u32).div_ceil(ROWS).max(1);
             for &row in written.iter().step_by(step as usize) {
                 let entry =
@@ -434,6 +434,6 @@ fn take_needed(model: &Superblock, known: &[Option<u16>], found: &mut [Reconstru
 }
 
 /// Whether reconstruction of devices without superblocks was requested.
-pub(super) fn is_asked(opening: &super::AssemblyOptions) -> bool {
+pub(super) fn is_requested(opening: &super::AssemblyOptions) -> bool {
     opening.force || !opening.named.is_empty()
 }

@@ -68,10 +68,10 @@ impl Site<'_> {
     /// Marks absent members as failed in `superblock`. Returns whether any of them was not yet marked.
     pub(super) fn fail_absent(&self, superblock: &mut Superblock) -> bool {
         let absent = (0..self.positions.len()).filter(|&number| self.positions[number].is_none());
-        absent.fold(false, |is_news, number| {
+        absent.fold(false, |is_new, number| {
             let was_known = superblock.members[number].state == MemberState::Failed;
             superblock.fail_member(number, 0, FailReason::Gone);
-            is_news || !was_known
+            is_new || !was_known
         })
     }
 

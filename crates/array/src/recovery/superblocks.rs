@@ -150,9 +150,9 @@ pub(crate) fn check_scheme(
         ("pages for hosts", superblock.capacity.to_string(), scheme.pages(&geometry).to_string()),
         ("the data area", format!("{:?}", superblock.data), format!("{data:?}")),
     ];
-    match pairs.iter().find(|(_, found, asked)| found != asked) {
-        Some((what, found, asked)) => Err(AssembleError::Refused(format!(
-            "the array has {what} {found}, scheme `{}` asks for {asked}; open it with the scheme and settings that it was \
+    match pairs.iter().find(|(_, found, expected)| found != expected) {
+        Some((what, found, expected)) => Err(AssembleError::Refused(format!(
+            "the array has {what} {found}, scheme `{}` asks for {expected}; open it with the scheme and settings that it was \
              created with (`{}`)",
             scheme.name, superblock.scheme
         ))),

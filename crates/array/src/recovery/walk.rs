@@ -89,15 +89,15 @@ impl WalkFindings<'_> {
         position: impl Fn(u16) -> Option<u16>,
     ) -> Vec<Option<Box<[u8]>>> {
         let mut contents = vec![None; at.len()];
-        let (mut asked, mut places) = (Vec::new(), Vec::new());
+        let (mut requested, mut places) = (Vec::new(), Vec::new());
         for (place, &(member, page)) in at.iter().enumerate() {
             if let Some(position) = position(member) {
-                asked.push(At { member: position, page });
+                requested.push(At { member: position, page });
                 places.push(place);
             }
         }
-        self.pages_read += asked.len() as u64;
-        self.media.read(&asked, &mut |nth, content| {
+        self.pages_read += requested.len() as u64;
+        self.media.read(&requested, &mut |nth, content| {
             contents[places[nth]] = content.ok().map(Box::from);
         });
         contents

@@ -6,28 +6,28 @@ use stripewise_core::operation::Outcome;
 /// The offered members without the removed ones, which can be neither read nor written.
 pub(super) struct Watched<'a> {
     media: &'a mut dyn Media,
-    given_up: Vec<bool>,
-    /// A member that could not be written or flushed since the last call of [`Self::give_up`].
+    removed: Vec<bool>,
+    /// A member that could not be written or flushed since the last call of [`Self::remove_failed`].
     failed: Option<u16>,
 }
 
 impl<'a> Watched<'a> {
     pub(super) fn new(media: &'a mut dyn Media) -> Self {
-        let given_up = vec![false; media.count().into()];
-        Self { media, given_up, failed: None }
+        let removed = vec![false; media.count().into()];
+        Self { media, removed, failed: None }
     }
 
     /// Removes the member that failed since the last call. Returns false if none failed.
-    pub(super) fn give_up(&mut self) -> bool {
+    pub(super) fn remove_failed(&mut self) -> bool {
         let failed = self.failed.take();
         if let Some(member) = failed {
-            self.given_up[usize::from(member)] = true;
+            self.removed[usize::from(member)] = true;
         }
         failed.is_some()
     }
 
-    fn is_given_up(&self, member: u16) -> bool {
-        self.given_up[usize::from(member)]
+    fn is_removed(&self, member: u16) -> bool {
+        self.removed[usize::from(member)]
     }
 }
 
@@ -41,15 +41,15 @@ impl Media for Watched<'_> {
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
-        let given_up = &self.given_up;
+        let removed = &self.removed;
         self.media.read(at, &mut |nth, content| {
-            let is_there = !given_up[usize::from(at[nth].member)];
+            let is_there = !removed[usize::from(at[nth].member)];
             found(nth, if is_there { content } else { Err(Outcome::Gone) });
         });
     }
 
     fn write(&mut self, at: &[At], pages: &[&[u8]]) -> Vec<Outcome> {
-        debug_assert!(!at.iter().any(|at| self.is_given_up(at.member)), "it cannot be read, so it is absent");
+        debug_assert!(!at.iter().any(|at| self.is_removed(at.member)), "it cannot be read, so it is absent");
         let outcomes = self.media.write(at, pages);
         let failed = at.iter().zip(&outcomes).find(|(_, outcome)| **outcome != Outcome::Done);
         self.failed = self.failed.or(failed.map(|(at, _)| at.member));

@@ -52,7 +52,7 @@ impl Zones {
     /// The pages that `mover` was to move home are there, or are not because it `failed` or a host write came first.
     pub(crate) fn brought_home(&mut self, mover: RequestId, failed: bool) {
         let Some(Eviction { entry, epoch, run: (first, count), .. }) = self.eviction.take() else { return };
-        self.give_up(mover, first, first + count - 1);
+        self.cancel_moves(mover, first, first + count - 1);
         if failed {
             // The block is not tried again before it is written again.
             self.map.forget_order(entry);

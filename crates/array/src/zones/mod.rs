@@ -255,7 +255,7 @@ impl Zones {
     /// Unregisters the request `mover`, which began in `epoch` and is over.
     pub(crate) fn end(&mut self, mover: RequestId, kind: RequestKind, (first, last): (u64, u64), epoch: u64) {
         if kind == RequestKind::Write {
-            self.give_up(mover, first, last);
+            self.cancel_moves(mover, first, last);
         }
         self.trims -= u32::from(kind == RequestKind::Trim);
         let step = self.map.block_pages();

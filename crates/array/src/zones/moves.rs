@@ -64,7 +64,7 @@ impl Zones {
     }
 
     /// Cancels the moves of `mover` within the host pages `first..=last` that are not done: these pages stay where they are.
-    pub(super) fn give_up(&mut self, mover: RequestId, first: u64, last: u64) {
+    pub(super) fn cancel_moves(&mut self, mover: RequestId, first: u64, last: u64) {
         if self.moving.count() == 0 {
             return;
         }

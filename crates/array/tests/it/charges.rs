@@ -61,7 +61,7 @@ fn stripe_of(host: &Host, chunk: u64) -> Vec<(u16, u32)> {
 }
 
 #[test]
-fn pages_without_live_content_are_charged_to_nobody() {
+fn pages_without_live_content_are_charged_to_no_member() {
     for bug in [None, Some(Bug::StaleCharged)] {
         let mut host = written(LOG, 40);
         host.array.plant(bug);

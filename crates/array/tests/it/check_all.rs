@@ -268,18 +268,18 @@ fn record_in(host: &Host, (member, page): (u16, u32)) -> (u32, u64) {
 
 /// Older records and checkpoints are never read again: a scrub neither verifies nor repairs them, and they are no trouble.
 #[test]
-fn damaged_copies_of_the_newest_checkpoint_and_commit_record_are_told_and_no_others() {
+fn damaged_copies_of_the_newest_checkpoint_and_commit_record_are_reported_and_no_others() {
     let mut host = written(RAID5, 5).lose_power();
     (0..10).for_each(|chunk| host.write(chunk, 7));
     host.flush();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (magic, structure) in [(b"SWCHKPNT", Structure::Checkpoint), (b"SWCOMMIT", Structure::Commit)] {
         let copies = copies_of(&host, magic);
         let newest = copies.iter().map(|&at| record_in(&host, at)).max();
         for at in copies {
             let copy = Trouble::Copy(DamagedCopy { member: at.0, page: at.1, structure });
             let is_newest = Some(record_in(&host, at)) == newest;
-            told.push(is_newest);
+            reported.push(is_newest);
             let expected = if is_newest { vec![copy] } else { vec![] };
             let (troubles, left) = rotten(RAID5, &host, at.0, at.1);
             assert_eq!((troubles, left), (expected.clone(), vec![]), "{structure:?}");
@@ -289,8 +289,8 @@ fn damaged_copies_of_the_newest_checkpoint_and_commit_record_are_told_and_no_oth
             }
         }
     }
-    assert!(told.iter().filter(|is_newest| **is_newest).count() == 4, "P + 1 copies of each");
-    assert!(told.contains(&false));
+    assert!(reported.iter().filter(|is_newest| **is_newest).count() == 4, "P + 1 copies of each");
+    assert!(reported.contains(&false));
 }
 
 #[test]
@@ -316,16 +316,16 @@ fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_reported_and_opening_the_arra
         [(IN_PLACE, b"SWCHKSUM", Structure::Checksums, 2), (BITMAP, b"SWINTENT", Structure::Intent, 5)]
     {
         let host = written(scheme, 5).lose_power();
-        let mut told = 0;
+        let mut reported = 0;
         for (member, page) in copies_of(&host, magic) {
             let (troubles, left) = rotten(scheme, &host, member, page);
             // The version before the newest of each page is not needed.
             let copy = Trouble::Copy(DamagedCopy { member, page, structure });
             assert!(troubles.is_empty() || troubles == [copy], "{troubles:?}");
-            told += troubles.len();
+            reported += troubles.len();
             assert_eq!(left, []);
         }
-        assert!(told >= copies && told.is_multiple_of(copies), "{told}");
+        assert!(reported >= copies && reported.is_multiple_of(copies), "{reported}");
     }
 }
 
@@ -337,7 +337,7 @@ fn record_at(host: &Host, (member, page): (u16, u32)) -> (u64, u32) {
 }
 
 #[test]
-fn damaged_copies_of_journal_records_are_told_but_of_the_last_which_may_have_been_under_way() {
+fn damaged_copies_of_journal_records_are_reported_but_of_the_last_which_may_have_been_under_way() {
     let mut host = written(IN_PLACE, 5).lose_power();
     (0..10).for_each(|chunk| host.write(chunk * 3, 7));
     let epoch = host.opened.epoch;

@@ -94,7 +94,7 @@ fn ten_chunks_that_leave_early_make_a_band_of_three_stripes_and_a_short_one() {
 #[test]
 fn over_the_living_members_a_chunk_lies_on_one_of_them_too() {
     let mut rig = Rig::new(&log("buffer = 'group'\nchunks = ['16KiB']"), 4, 128);
-    rig.array.member_failed(0, 2, FailReason::Asked, &mut rig.world);
+    rig.array.member_failed(0, 2, FailReason::Requested, &mut rig.world);
     rig.submit(Write, 0, 24).unwrap();
     rig.run();
     let columns = [(1, 0), (3, 0), (0, 4), (3, 4)];

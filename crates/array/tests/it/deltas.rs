@@ -25,9 +25,9 @@ fn one_member_may_be_lost_whether_it_has_data_or_deltas() {
 #[test]
 fn without_the_deltas_no_member_with_data_may_be_lost_and_the_other_way_round() {
     let (mut rig, log) = rig();
-    rig.array.member_failed(0, log, FailReason::Asked, &mut rig.world);
+    rig.array.member_failed(0, log, FailReason::Requested, &mut rig.world);
     assert!((0..log).all(|member| !rig.array.tolerates_loss_of(member)));
     let (mut rig, log) = self::rig();
-    rig.array.member_failed(0, 1, FailReason::Asked, &mut rig.world);
+    rig.array.member_failed(0, 1, FailReason::Requested, &mut rig.world);
     assert!(!rig.array.tolerates_loss_of(log));
 }

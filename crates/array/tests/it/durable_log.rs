@@ -251,7 +251,7 @@ fn invariant_f_a_trim_that_a_flush_covered_stays_a_trim() {
 
 #[test]
 fn invariant_f_trims_of_a_checkpoint_that_came_to_nothing_are_durable_with_the_next_flush() {
-    let mut went_on = 0;
+    let mut continued = 0;
     for operations in 0..24 {
         let mut host = host(1600);
         (0..host.capacity()).for_each(|chunk| host.write(chunk, 9));
@@ -264,12 +264,12 @@ fn invariant_f_trims_of_a_checkpoint_that_came_to_nothing_are_durable_with_the_n
         [0, 1].into_iter().for_each(|member| host.disk().members[member].is_gone = false);
         host.rejoin(0, host.returned(0));
         let is_flushed = host.flush_while(|_, _| {});
-        went_on += u32::from(is_flushed && host.array.rebuilding().is_some());
+        continued += u32::from(is_flushed && host.array.rebuilding().is_some());
         let mut host = host.lose_power();
         let trimmed = (3..13).map(|chunk| host.read(chunk));
         assert!(!is_flushed || trimmed.eq([Some(0); 10]), "lost after {operations} operations");
     }
-    assert!(went_on > 10, "{went_on} times before the rebuild made a checkpoint of its own");
+    assert!(continued > 10, "{continued} times before the rebuild made a checkpoint of its own");
 }
 
 #[test]
@@ -537,7 +537,7 @@ fn invariant_j_a_member_that_fails_while_it_is_rebuilt_gets_everything_when_it_i
         host.rejoin(1, Rejoining::Replacement { uuid: Uuid([0x77; 16]), pages: 1600 });
         // Continue until superblocks record that the member is being rebuilt.
         while state_of(&mut host, 1) != MemberState::Rebuilding {
-            host.go_on();
+            host.complete_one();
         }
         assert!(host.array.rebuilding().is_some());
         host.disk().members[1].is_gone = true;

@@ -97,10 +97,10 @@ impl Fixture {
     }
 
     /// Checks that the array of `disk` has the content that was written to the fixture.
-    pub(crate) fn check(&self, host: &mut Host, told: &str) {
+    pub(crate) fn check(&self, host: &mut Host, context: &str) {
         for chunk in 0..50 {
             let found = host.read(chunk);
-            assert_eq!(found, Some((self.expected)(chunk)), "{}, {told}: chunk {chunk}", self.what);
+            assert_eq!(found, Some((self.expected)(chunk)), "{}, {context}: chunk {chunk}", self.what);
         }
     }
 
@@ -183,14 +183,14 @@ fn make_a_fixture() {
 }
 
 #[test]
-fn an_upgrade_changes_the_version_alone_and_tells_before_what_it_will_do() {
+fn an_upgrade_changes_the_version_alone_and_reports_before_what_it_will_do() {
     for fixture in FIXTURES {
         let mut disk = fixture.disk();
         let before = disk.clone();
-        let told = fixture.upgrade(&mut disk, true).unwrap();
+        let upgrade = fixture.upgrade(&mut disk, true).unwrap();
         assert!(disk == before, "{}: a dry run writes nothing", fixture.what);
         let done = fixture.upgrade(&mut disk, false).unwrap();
-        assert_eq!((&told, told.from), (&done, 1), "{}", fixture.what);
+        assert_eq!((&upgrade, upgrade.from), (&done, 1), "{}", fixture.what);
         assert_eq!(versions(&disk), BTreeSet::from([2]), "{}", fixture.what);
         let block = &done.superblock;
         // For a log, the horizon of the commit record of the flush that covered 14 batches: durability is preserved.
@@ -219,16 +219,16 @@ fn an_upgrade_that_is_cut_short_leaves_an_array_of_one_version_or_the_other() {
         assert!(cuts.len() > 40, "{} cuts", cuts.len());
         let mut seen = BTreeSet::new();
         for (nth, cut) in cuts.into_iter().enumerate() {
-            let told = format!("cut {nth}");
+            let context = format!("cut {nth}");
             let mut host = Host::open_as(fixture.scheme, cut.clone());
-            fixture.check(&mut host, &told);
+            fixture.check(&mut host, &context);
             let after = versions(host.disk());
-            assert_eq!(after.len(), 1, "{}, {told}: assembly ends it", fixture.what);
+            assert_eq!(after.len(), 1, "{}, {context}: assembly ends it", fixture.what);
             seen.extend(after);
             let mut again = cut;
-            fixture.upgrade(&mut again, false).unwrap_or_else(|error| panic!("{told}: {error}"));
-            assert_eq!(versions(&again), BTreeSet::from([2]), "{}, {told}", fixture.what);
-            fixture.check(&mut Host::open_as(fixture.scheme, again), &told);
+            fixture.upgrade(&mut again, false).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(versions(&again), BTreeSet::from([2]), "{}, {context}", fixture.what);
+            fixture.check(&mut Host::open_as(fixture.scheme, again), &context);
         }
         assert_eq!(seen, BTreeSet::from([1, 2]), "{}", fixture.what);
     }

@@ -91,10 +91,10 @@ fn an_upgrade_sets_the_feature_once_and_members_are_in_doubt_until_a_scrub() {
     for fixture in FIXTURES {
         let mut disk = fixture.disk();
         let before = disk.clone();
-        let told = fixture.upgrade(&mut disk, true).unwrap();
+        let upgrade = fixture.upgrade(&mut disk, true).unwrap();
         assert!(disk == before, "{}: a dry run writes nothing", fixture.what);
         let done = fixture.upgrade(&mut disk, false).unwrap();
-        assert_eq!((&told, told.from, told.is_done), (&done, 2, false), "{}", fixture.what);
+        assert_eq!((&upgrade, upgrade.from, upgrade.is_done), (&done, 2, false), "{}", fixture.what);
         assert_eq!(chains(&disk), BTreeSet::from([true]), "{}", fixture.what);
         let again = fixture.upgrade(&mut disk, false).unwrap();
         assert_eq!((again.is_done, &again.superblock), (true, &done.superblock), "{}", fixture.what);
@@ -122,16 +122,16 @@ fn an_upgrade_that_is_cut_short_leaves_an_array_with_the_feature_or_without_it()
         assert!(cuts.len() > 40, "{} cuts", cuts.len());
         let mut seen = BTreeSet::new();
         for (nth, cut) in cuts.into_iter().enumerate() {
-            let told = format!("cut {nth}");
+            let context = format!("cut {nth}");
             let mut host = Host::open_as(fixture.scheme, cut.clone());
-            fixture.check(&mut host, &told);
+            fixture.check(&mut host, &context);
             let after = chains(host.disk());
-            assert_eq!(after.len(), 1, "{}, {told}: assembly ends it", fixture.what);
+            assert_eq!(after.len(), 1, "{}, {context}: assembly ends it", fixture.what);
             seen.extend(after);
             let mut again = cut;
-            fixture.upgrade(&mut again, false).unwrap_or_else(|error| panic!("{told}: {error}"));
-            assert_eq!(chains(&again), BTreeSet::from([true]), "{}, {told}", fixture.what);
-            fixture.check(&mut Host::open_as(fixture.scheme, again), &told);
+            fixture.upgrade(&mut again, false).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(chains(&again), BTreeSet::from([true]), "{}, {context}", fixture.what);
+            fixture.check(&mut Host::open_as(fixture.scheme, again), &context);
         }
         assert_eq!(seen, BTreeSet::from([false, true]), "{}", fixture.what);
     }
@@ -294,12 +294,12 @@ fn a_reason_that_only_a_newer_program_knows_means_in_doubt() {
     let mut host = Host::create(LOG, Disk::new(3, 192, 512));
     (0..40).for_each(|chunk| host.write(chunk, 1));
     host.flush();
-    host.fail_for(1, FailReason::Asked);
+    host.fail_for(1, FailReason::Requested);
     host.finish();
     host.flush();
     for member in [0, 2] {
         host.change_superblock(member, Copy::Front, &|block| {
-            assert_eq!(block.members[1].reason, FailReason::Asked)
+            assert_eq!(block.members[1].reason, FailReason::Requested)
         });
     }
     let mut disk = host.copy_of_disk();

@@ -40,7 +40,7 @@ fn written(scheme: &str) -> [Disk; 2] {
     host.disk().members[1].is_gone = false;
     host.rejoin(1, host.returned(1));
     while !superblocks(host.disk()).all(|its| its.members[1].state == MemberState::Rebuilding) {
-        host.go_on();
+        host.complete_one();
     }
     [whole, host.copy_of_disk()]
 }
@@ -240,7 +240,7 @@ fn generations_that_leave_no_room_for_the_next_ones_are_only_read() {
 }
 
 #[test]
-fn a_copy_of_a_summary_that_records_fewer_slots_than_another_is_asked_once() {
+fn a_copy_of_a_summary_that_records_fewer_slots_than_another_is_read_once() {
     let [_, rebuilt] = written(LOG);
     for structure in structures(&rebuilt).into_iter().filter(|its| its.2 == 1) {
         for end in 0..40 {

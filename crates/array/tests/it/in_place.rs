@@ -236,7 +236,7 @@ fn with_late_parity(scheme: &str) -> Host {
         (0..20).for_each(|chunk| host.write(chunk, chunk as u8 + 1 + round));
     }
     host.flush();
-    assert!(host.array.late_rows() > 1, "a flush waits for no parity");
+    assert!(host.array.deferred_rows() > 1, "a flush waits for no parity");
     host
 }
 
@@ -285,7 +285,7 @@ fn a_record_that_was_dropped_hides_none_that_got_its_number_in_an_opening_that_w
         // The ring's newest record lies after its oldest, and so will the next one.
         for chunk in (0..20).cycle() {
             let ((_, tail), newest) = ends(&host.copy_of_disk());
-            if host.array.late_rows() > 1 && 0 < tail.first && tail.first < newest.first {
+            if host.array.deferred_rows() > 1 && 0 < tail.first && tail.first < newest.first {
                 break;
             }
             host.write(chunk, chunk as u8 + 101);
@@ -364,9 +364,9 @@ fn a_member_that_fails_or_returns_or_a_scrub_finds_no_parity_late() {
     for scheme in late(12) {
         let mut host = with_late_parity(&scheme);
         let counts = host.scrub();
-        assert_eq!((counts.bad, host.array.late_rows()), (0, 0));
+        assert_eq!((counts.bad, host.array.deferred_rows()), (0, 0));
         (0..20).for_each(|chunk| host.write(chunk, 7));
-        assert!(host.array.late_rows() > 1);
+        assert!(host.array.deferred_rows() > 1);
         host.fail(3);
         (0..20).for_each(|chunk| assert_eq!(host.read(chunk), Some(7)));
         (0..20).for_each(|chunk| host.write(chunk, 8));

@@ -96,7 +96,7 @@ fn invariant_a_and_g_no_slot_is_written_again_before_a_checkpoint_that_does_not_
 }
 
 #[test]
-fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_tell_all_of_each_chunk() {
+fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_record_all_of_each_chunk() {
     for (scheme, members, copies) in [(RAID5.to_string(), 4, 2), (raid6(), 5, 3)] {
         let mut host = worn(&scheme, members);
         let array = superblock(&mut host).array;
@@ -116,13 +116,13 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_tell_
                     continue;
                 };
                 let content = crc32c(&host.disk().members[member as usize].pages[page as usize]);
-                let is_told = summaries(&mut host).iter().any(|(on, _, entries)| {
+                let is_recorded = summaries(&mut host).iter().any(|(on, _, entries)| {
                     *on != member as usize
                         && entries.iter().any(|entry| {
                             entry.role == EntryRole::Data && (entry.chunk, entry.checksum) == (chunk, content)
                         })
                 });
-                assert!(is_told, "only its own member records chunk {chunk}");
+                assert!(is_recorded, "only its own member records chunk {chunk}");
                 if chunk > 20 {
                     break;
                 }
@@ -256,7 +256,7 @@ fn invariant_l_a_rebuild_continues_where_it_was_after_a_loss_of_power() {
     // Continue until superblocks record a large part of the rebuild. The checkpoint that the return asks for records a small one.
     let cursor = |host: &mut Host| superblock(host).members[1].cursor;
     while cursor(&mut host) < 64 {
-        host.go_on();
+        host.complete_one();
     }
     let mut host = host.lose_power();
     let (member, done, all) = host.array.rebuilding().expect("it goes on");
@@ -309,7 +309,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
         }
         let it = how(&host);
         host.rejoin(1, it);
-        let (mut cuts, mut went_on) = (0, 0);
+        let (mut cuts, mut continued) = (0, 0);
         for step in 0.. {
             let is_over = host.array.rebuilding().is_none();
             if step % stride == 0 || is_over {
@@ -317,7 +317,7 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
                 let mut after = host.copy();
                 cuts += 1;
                 match after.opened.positions[1] {
-                    Some(_) => went_on += 1,
+                    Some(_) => continued += 1,
                     None => {
                         let it = how(&after);
                         after.rejoin(1, it);
@@ -340,9 +340,9 @@ fn invariant_i_and_l_power_may_go_after_any_operation_of_a_rebuild() {
             if is_over {
                 break;
             }
-            host.go_on();
+            host.complete_one();
         }
-        assert!(cuts > 15 && went_on > 10, "{cuts} cuts, after {went_on} of which the rebuild went on");
+        assert!(cuts > 15 && continued > 10, "{cuts} cuts, after {continued} of which the rebuild went on");
     }
 }
 

@@ -310,13 +310,13 @@ fn a_member_that_returns_lacks_batches_whose_numbers_were_given_again_since() {
     // The last batch is lost with its summary and with all records of its durability: for the array, it never existed.
     let last = summaries(&mut host).into_iter().map(|(.., header, _)| header.batch).max().unwrap_or(0);
     assert_eq!(superblock(&mut host).members[1].failed_batch, last);
-    let tells = |page: &[u8]| {
+    let describes = |page: &[u8]| {
         Commit::parse(page).is_ok_and(|commit| commit.horizon == last)
             || Summary::parse(page).is_ok_and(|summary| summary.header.batch == last)
     };
     let mut disk = host.copy_of_disk();
     let pages = disk.members.iter_mut().flat_map(|member| &mut member.pages);
-    pages.filter(|page| tells(page)).for_each(|page| page.fill(0x5a));
+    pages.filter(|page| describes(page)).for_each(|page| page.fill(0x5a));
     let mut host = Host::open_as(RAID5, disk);
     host.disk().members[1].is_gone = false;
     host.rejoin(1, host.returned(1));
@@ -326,7 +326,7 @@ fn a_member_that_returns_lacks_batches_whose_numbers_were_given_again_since() {
         host.begin(RequestKind::Write, chunk, host.chunks(1, 7));
     }
     while !host.disk().members[1].pages.iter().any(|page| page.iter().all(|&byte| byte == 7)) {
-        host.go_on();
+        host.complete_one();
     }
     assert!(host.array.rebuilding().is_some());
     host.fail(1);

@@ -124,14 +124,14 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
             false => Rejoining::Returned { pages: 220, stamp: None },
         };
         host.rejoin(1, how(0x60));
-        let (mut cuts, mut went_on) = (0, 0);
+        let (mut cuts, mut continued) = (0, 0);
         for step in 0.. {
             let is_over = host.array.rebuilding().is_none();
             if step % 29 == 0 || is_over {
                 let mut after = host.copy();
                 cuts += 1;
                 match after.opened.positions[1] {
-                    Some(_) => went_on += 1,
+                    Some(_) => continued += 1,
                     None => after.rejoin(1, how(0x61)),
                 }
                 after.finish_rebuild();
@@ -151,9 +151,9 @@ fn invariant_l_power_may_go_after_any_operation_of_a_rebuild_in_place() {
             if is_over {
                 break;
             }
-            host.go_on();
+            host.complete_one();
         }
-        assert!(cuts > 5 && went_on > 2, "{cuts} cuts, after {went_on} of which the rebuild went on");
+        assert!(cuts > 5 && continued > 2, "{cuts} cuts, after {continued} of which the rebuild went on");
     }
 }
 
@@ -163,10 +163,10 @@ fn invariant_l_a_rebuild_in_place_continues_where_it_was_after_a_loss_of_power()
         let mut host = full(scheme, 3000);
         replace_1(&mut host, 3000);
         while superblock(&mut host).members[1].cursor == 0 {
-            host.go_on();
+            host.complete_one();
         }
         // All copies are present when the second flush of the update is complete.
-        (0..40).for_each(|_| host.go_on());
+        (0..40).for_each(|_| host.complete_one());
         let mut host = host.lose_power();
         let (member, done, all) = host.array.rebuilding().expect("it goes on");
         assert!(member == 1 && done >= 1024 && done < all, "from where it was: {done} of {all}");
@@ -191,7 +191,7 @@ fn members_that_fail_together_while_another_is_rebuilt_may_return_together() {
         let mut host = full(scheme, 3000);
         replace_1(&mut host, 3000);
         while host.array.rebuilding().is_none_or(|(_, done, _)| done < 100) {
-            host.go_on();
+            host.complete_one();
         }
         [2, 4].iter().for_each(|&member| host.fail(member));
         host.finish();
@@ -207,7 +207,7 @@ fn members_that_fail_together_while_superblocks_record_another_may_return_togeth
         for steps in (0..400).step_by(13) {
             let mut host = full(scheme, 260);
             replace_1(&mut host, 260);
-            (0..steps).for_each(|_| host.go_on());
+            (0..steps).for_each(|_| host.complete_one());
             // Once the member is in the array, a single other one may fail.
             if failing.len() == 1 && !host.array.is_failed(1) {
                 break;
@@ -228,7 +228,7 @@ fn a_replacement_waits_when_more_failed_than_parity_tolerates_and_what_is_back_c
         host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
         while host.array.is_failed(1) {
-            host.go_on();
+            host.complete_one();
         }
         host.finish();
         // Nothing was written without it, so it has everything.
@@ -275,7 +275,7 @@ fn a_member_that_returns_keeps_its_metadata_until_others_record_its_failure() {
                     }
                 }
             }
-            host.go_on();
+            host.complete_one();
         }
         assert!(openings > 0);
     }
@@ -375,7 +375,7 @@ fn a_member_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
             replace_1(&mut host, 260);
             for _ in 0..steps {
                 if host.array.rebuilding().is_some() {
-                    host.go_on();
+                    host.complete_one();
                 }
             }
             host.disk().members[1].is_gone = true;
@@ -403,7 +403,7 @@ fn a_member_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
         host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
         while host.array.rebuilding().is_some_and(|(_, done, all)| done < all) {
-            host.go_on();
+            host.complete_one();
         }
         (0..steps).for_each(|_| host.finish_within(1));
         if host.array.rebuilding().is_none() {

@@ -247,8 +247,8 @@ fn before_an_array_is_closed_damaged_superblocks_are_repaired() {
         let mut host = host(scheme);
         wipe(&mut host, 2);
         host.verify_superblocks();
-        let (found, goes_on) = host.array.metadata_scrubbed();
-        assert_eq!((found.damaged, found.repaired, goes_on), (2, 2, false), "{scheme}");
+        let (found, continues) = host.array.metadata_scrubbed();
+        assert_eq!((found.damaged, found.repaired, continues), (2, 2, false), "{scheme}");
         assert_eq!(superblocks(&mut host, 2).iter().flatten().count(), 2, "{scheme}");
     }
 }

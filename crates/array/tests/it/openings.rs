@@ -40,12 +40,12 @@ fn cuts(scheme: &str, disk: &Disk, gone: usize) -> Vec<Disk> {
 /// A chunk that may have a second value because its write was in flight.
 const UNDER_WAY: (u64, u8) = (19, 219);
 
-fn check(host: &mut Host, told: &str) {
+fn check(host: &mut Host, context: &str) {
     for chunk in 0..CHUNKS {
         let read = host.read(chunk);
         let is_right =
             read == Some(chunk as u8 + 100) || read.is_some_and(|value| (chunk, value) == UNDER_WAY);
-        assert!(is_right, "{told}: chunk {chunk} is {read:?}");
+        assert!(is_right, "{context}: chunk {chunk} is {read:?}");
     }
 }
 
@@ -58,12 +58,12 @@ fn with_a_record_on_one(scheme: &str, more: u64) -> Vec<(usize, Disk)> {
     }
     (0..more).for_each(|chunk| host.write(chunk, chunk as u8 + 100));
     host.flush();
-    assert!(host.array.late_rows() > 1);
+    assert!(host.array.deferred_rows() > 1);
     let before = host.copy_of_disk();
     host.take_log();
     host.begin(RequestKind::Write, UNDER_WAY.0, host.chunks(1, UNDER_WAY.1));
     while host.take_log().is_empty() {
-        host.go_on();
+        host.complete_one();
     }
     let begun = host.copy_of_disk();
     let of = |keeper: usize| {
@@ -81,15 +81,15 @@ fn a_member_that_an_opening_lacked_brings_back_no_record_whose_number_was_given_
         assert!(all.iter().any(|(keeper, _)| *keeper == 0), "the first that is read has one too");
         for (keeper, disk) in all {
             for (nth, cut) in cuts(&scheme, &disk, keeper).into_iter().enumerate() {
-                let told = format!("{scheme}, with {keeper} again after {nth} writes");
+                let context = format!("{scheme}, with {keeper} again after {nth} writes");
                 let mut host = Host::open_as(&scheme, cut);
-                check(&mut host, &told);
+                check(&mut host, &context);
                 for gone in (0..5).filter(|&gone| gone != keeper) {
                     let mut disk = host.copy_of_disk();
                     disk.members[gone].is_gone = true;
                     // Members that know that the array continued without the keeper are too few without another one.
                     if let Ok(mut host) = Host::try_open_as(&scheme, disk, AssemblyOptions::default()) {
-                        check(&mut host, &format!("{told}, without {gone} then"));
+                        check(&mut host, &format!("{context}, without {gone} then"));
                     }
                 }
             }

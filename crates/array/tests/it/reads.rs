@@ -186,9 +186,9 @@ fn a_proactive_read_asks_everybody_at_once() {
     let before = reads(&rig).len();
     read(&mut rig, 3);
     rig.run();
-    let mut asked = reads(&rig)[before..].to_vec();
-    asked.sort_unstable();
-    assert_eq!(asked, [(0, 1), (1, 1), (2, 1), (3, 1)]);
+    let mut requested = reads(&rig)[before..].to_vec();
+    requested.sort_unstable();
+    assert_eq!(requested, [(0, 1), (1, 1), (2, 1), (3, 1)]);
 }
 
 #[test]

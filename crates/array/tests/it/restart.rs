@@ -37,7 +37,7 @@ fn all_rows_are_recomputed_before_the_first_request_is_issued() {
 #[test]
 fn a_lost_chunk_that_parity_alone_stands_for_is_left_alone() {
     let mut rig = Rig::new(RAID5, 4, 6);
-    rig.array.member_failed(0, 2, FailReason::Asked, &mut rig.world);
+    rig.array.member_failed(0, 2, FailReason::Requested, &mut rig.world);
     let mut rig = rig.lose_power();
     assert!(rig.array.is_failed(2), "what was failed stays failed");
     rig.run();
@@ -71,8 +71,8 @@ fn schemes_that_keep_their_maps_in_memory_alone_are_refused_with_the_reason() {
         ("[placement]\nfirst_writes = \"encode\"", "placement.first_writes = \"encode\""),
         ("[parity]\nwindow = 3", "parity.window"),
     ] {
-        let told = refusal(lines).unwrap_or_else(|| panic!("{key} is not refused"));
-        assert!(told.contains(key) && told.contains("in memory alone"), "{told}");
+        let message = refusal(lines).unwrap_or_else(|| panic!("{key} is not refused"));
+        assert!(message.contains(key) && message.contains("in memory alone"), "{message}");
     }
 }
 

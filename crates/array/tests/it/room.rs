@@ -144,7 +144,7 @@ fn writes_of_parts_of_pages_find_room_while_others_are_read() {
                 if let Some(answer) = host.ended(tag) {
                     break answer;
                 }
-                host.go_on();
+                host.complete_one();
             };
             assert!(answer.is_some(), "round {round}: a write is refused");
         }

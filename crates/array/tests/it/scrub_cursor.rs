@@ -33,7 +33,7 @@ fn scrub_to(host: &mut Host, share: u32) -> (u32, u32) {
         if done * 10 >= all * share {
             break;
         }
-        host.go_on();
+        host.complete_one();
     }
     host.allow(Some(0));
     host.finish();
@@ -44,7 +44,7 @@ fn scrub_to(host: &mut Host, share: u32) -> (u32, u32) {
 fn complete(host: &mut Host) -> u64 {
     host.allow(None);
     while host.array.scrub_counts().1 {
-        host.go_on();
+        host.complete_one();
     }
     host.array.scrub_counts().0.pages
 }

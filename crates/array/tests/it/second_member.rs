@@ -177,7 +177,7 @@ fn no_other_device_takes_the_place_of_a_member_that_a_halted_rebuild_needs() {
                 host.rejoin(member, Rejoining::Replacement { uuid, pages: PAGES });
             }
             while host.array.rebuilding().is_none_or(|(_, done, _)| done < 3) || host.array.is_failed(1) {
-                host.go_on();
+                host.complete_one();
             }
             host.fail(2);
             host.finish();
@@ -290,7 +290,7 @@ fn rebuilds_that_do_not_halt_and_members_whose_gaps_are_forgotten_are_found() {
         let lost = |bug: Option<Bug>| {
             let mut host = rebuilding(&scheme, &[1], 0);
             while host.array.rebuilding().is_none_or(|(_, done, _)| done < 5) {
-                host.go_on();
+                host.complete_one();
             }
             host.array.plant(bug);
             host.fail(2);
@@ -322,7 +322,7 @@ fn has_right_parity(bug: Option<stripewise_array::Bug>) -> bool {
     write_some(&mut host, &mut values, 200);
     take_back(&mut host, 1);
     while host.array.is_failed(1) {
-        host.go_on();
+        host.complete_one();
     }
     host.fail(2);
     host.finish();

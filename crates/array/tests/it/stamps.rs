@@ -133,7 +133,7 @@ fn an_image_of_a_replacement_that_was_half_rebuilt_is_rebuilt_whole() {
             if noted(&mut host).0 == MemberState::Rebuilding {
                 half.get_or_insert_with(|| image(&mut host));
             }
-            host.go_on();
+            host.complete_one();
         }
         host.flush();
         returns(&mut host, half.expect("superblocks told of it"), 4);
@@ -275,18 +275,21 @@ fn what_a_returned_member_kept_of_the_past_does_not_count() {
     host.finish();
     host.disk().members[usize::from(IT)] = older.clone();
     host.rejoin(IT, host.returned(IT));
-    let mut is_told = false;
+    let mut is_recorded = false;
     for _ in 0..2000 {
         let now = image(&mut host);
-        is_told |= superblock_of(&mut host).members[usize::from(IT)].state == MemberState::Rebuilding;
+        is_recorded |= superblock_of(&mut host).members[usize::from(IT)].state == MemberState::Rebuilding;
         let is_old = |page: &u32| now.pages[*page as usize] == older.pages[*page as usize];
-        assert!(!is_told || !kept(&now).iter().any(is_old), "superblocks told of it before that was void");
+        assert!(
+            !is_recorded || !kept(&now).iter().any(is_old),
+            "superblocks told of it before that was void"
+        );
         if host.array.rebuilding().is_none() {
             break;
         }
-        host.go_on();
+        host.complete_one();
     }
-    assert!(is_told);
+    assert!(is_recorded);
 }
 
 #[test]
@@ -386,7 +389,7 @@ fn record(host: &mut Host) -> MemberRecord {
 
 #[test]
 fn a_member_that_was_gone_or_taken_out_keeps_what_its_stamp_says() {
-    for reason in [FailReason::Gone, FailReason::Asked] {
+    for reason in [FailReason::Gone, FailReason::Requested] {
         let mut host = array(LOG5);
         fill(&mut host, 1);
         let mut host = Host::open_as(LOG5, host.stop());
@@ -410,7 +413,7 @@ fn a_member_failed_by_a_program_that_records_no_reason_is_in_doubt() {
     let mut host = array(LOG5);
     fill(&mut host, 1);
     let mut host = Host::open_as(LOG5, host.stop());
-    host.fail_for(IT, FailReason::Asked);
+    host.fail_for(IT, FailReason::Requested);
     host.finish();
     (0..10).for_each(|chunk| host.write(chunk * 4, 2));
     host.flush();

@@ -283,8 +283,8 @@ fn flushed_while_going(level: &str, members: usize, going: &[(u16, u32)]) -> boo
             rules.commits.clear();
         }
         rules.take(host);
-        let is_told = known == 0 || rules.counts.contains_key("superblocks");
-        assert!(is_told || rules.commits.is_empty(), "superblocks come before the next record");
+        let is_recorded = known == 0 || rules.counts.contains_key("superblocks");
+        assert!(is_recorded || rules.commits.is_empty(), "superblocks come before the next record");
     });
     assert!(flushed, "{going:?}: parity bears that");
     rules.take(&mut host);
@@ -319,16 +319,16 @@ fn flushed_while_going(level: &str, members: usize, going: &[(u16, u32)]) -> boo
 
 #[test]
 fn a_flush_during_which_a_member_goes_ends_when_superblocks_record_it() {
-    let told =
+    let flushed =
         (0..4).flat_map(|member| (0..40).map(move |at| flushed_while_going("raid5", 4, &[(member, at)])));
-    assert!(told.filter(|told| *told).count() > 60);
+    assert!(flushed.filter(|flushed| *flushed).count() > 60);
 }
 
 #[test]
 fn a_flush_during_which_two_members_go_ends_when_superblocks_record_both() {
     let pairs = (0..30).flat_map(|one| (0..20).step_by(2).map(move |later| (one, one + later)));
-    let told = pairs.map(|(one, other)| flushed_while_going("raid6", 5, &[(1, one), (3, other)]));
-    assert!(told.filter(|told| *told).count() > 50);
+    let flushed = pairs.map(|(one, other)| flushed_while_going("raid6", 5, &[(1, one), (3, other)]));
+    assert!(flushed.filter(|flushed| *flushed).count() > 50);
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn return_torn(scheme: &str, operations: u32, bug: Option<Bug>) -> (Host, InFlig
     in_flight.take(&mut host);
     host.fail(InFlight::MEMBER);
     while host.is_busy(InFlight::MEMBER) {
-        host.go_on();
+        host.complete_one();
     }
     let is_torn = in_flight.0.contains(&(PAGES - 1));
     in_flight.returns_torn(&mut host);
@@ -527,7 +527,7 @@ fn a_replacement_gets_no_superblock_of_the_member_in_whose_place_it_comes() {
         host.finish_within(operations);
         host.fail(1);
         while host.is_busy(1) {
-            host.go_on();
+            host.complete_one();
         }
         host.take_log();
         {

@@ -95,7 +95,7 @@ fn a_lost_page_is_decoded_from_parity_in_memory_and_from_pages_that_are_not_free
     let geometry = rig.array.geometry();
     let member = geometry.member(geometry.place(row), column);
     let now = rig.now();
-    rig.array.member_failed(now, member, FailReason::Asked, &mut rig.world);
+    rig.array.member_failed(now, member, FailReason::Requested, &mut rig.world);
     let before = rig.started().count();
     rig.submit(RequestKind::Read, 0, 1).unwrap();
     rig.run();

@@ -103,7 +103,7 @@ impl Hasher {
         self.0.update(bytes);
     }
 
-    /// Half of the hash: enough to tell some thousand runs apart.
+    /// Half of the hash: enough to distinguish some thousand runs.
     pub(crate) fn digest(&self) -> String {
         self.0.finalize().to_hex()[..32].to_owned()
     }

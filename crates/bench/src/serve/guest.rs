@@ -122,7 +122,7 @@ impl Guest {
     }
 
     /// Publishes the offered requests, and notifies the device unless it polls.
-    fn tell(&self) -> Result<()> {
+    fn publish(&self) -> Result<()> {
         self.memory.store(self.available.to_le(), GuestAddress(AVAILABLE + 2), Ordering::Release)?;
         fence(Ordering::SeqCst);
         let flags = u16::from_le(self.memory.load(GuestAddress(USED), Ordering::Acquire)?);
@@ -161,7 +161,7 @@ impl Client for Guest {
                 is_any = true;
             }
             if is_any {
-                self.tell()?;
+                self.publish()?;
             }
             if free.len() == slots {
                 return Ok(());

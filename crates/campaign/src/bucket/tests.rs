@@ -13,16 +13,16 @@ use crate::media::{Moment, Partial, Write};
 #[derive(Debug)]
 struct Failing {
     left: AtomicU32,
-    asked: AtomicU32,
+    requests: AtomicU32,
 }
 
 impl Failing {
     fn new(left: u32) -> Arc<Self> {
-        Arc::new(Self { left: AtomicU32::new(left), asked: AtomicU32::new(0) })
+        Arc::new(Self { left: AtomicU32::new(left), requests: AtomicU32::new(0) })
     }
 
     fn step(&self, path: &Path) -> Result<(), Error> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         let failed = |_| Error::io(path, "reach the bucket")(io::Error::other("the cable is out"));
         left.map(drop).map_err(failed)
@@ -86,7 +86,7 @@ impl Media for Failing {
 struct Patient;
 
 impl Observer for Patient {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         true
     }
 }
@@ -164,7 +164,7 @@ fn a_run_of_one_machine_is_found_on_another_one() {
 }
 
 #[test]
-fn a_table_that_is_asked_for_later_is_added_and_those_that_are_there_stay() {
+fn a_table_that_is_requested_later_is_added_and_those_that_are_there_stay() {
     let place = Place::new();
     let (first, _) = made(&place.machine("one"), |_| ()).unwrap();
     let totals = fs::read(place.file(&first, "totals.parquet")).unwrap();
@@ -215,14 +215,14 @@ fn an_upload_that_fails_at_any_step_leaves_nothing_that_looks_whole() {
 }
 
 #[test]
-fn a_bucket_that_failed_once_is_not_asked_again() {
+fn a_bucket_that_failed_once_is_not_tried_again() {
     let place = Place::new();
     let media = Failing::new(3);
     let bucket = place.over("one", Arc::clone(&media));
     let first = made(&bucket, |_| ()).unwrap_err().to_string();
-    let asked = media.asked.load(Ordering::Relaxed);
+    let requests = media.requests.load(Ordering::Relaxed);
     let second = made(&bucket, |spec| spec.seed = 2).unwrap_err().to_string();
-    assert_eq!((first, media.asked.load(Ordering::Relaxed)), (second, asked));
+    assert_eq!((first, media.requests.load(Ordering::Relaxed)), (second, requests));
 }
 
 /// The totals of a run as another machine writes them: with more that was measured, which is no result.

@@ -329,7 +329,7 @@ fn a_trace_that_changes_under_a_study_ends_it() {
 struct Impatient(std::sync::atomic::AtomicBool);
 
 impl Watch for Impatient {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         !self.0.load(Ordering::Relaxed)
     }
 

@@ -99,8 +99,8 @@ impl Compose {
         } else {
             rows = covering(pairs);
         }
-        let asked = self.rows.clone().unwrap_or(0..u64::MAX);
-        (0..).zip(rows).filter(|(number, _)| asked.contains(number)).collect()
+        let requested = self.rows.clone().unwrap_or(0..u64::MAX);
+        (0..).zip(rows).filter(|(number, _)| requested.contains(number)).collect()
     }
 
     fn seeds(&self, default: u64) -> std::ops::Range<u64> {
@@ -149,7 +149,7 @@ impl Compose {
                         }
                     }
                     let begun = next.load(Ordering::Relaxed).min(rows.len());
-                    progress.tell(|| format!("{begun} of {} rows, {} runs failed", rows.len(), sums.failed));
+                    progress.show(|| format!("{begun} of {} rows, {} runs failed", rows.len(), sums.failed));
                 }
             }
             Ok(())

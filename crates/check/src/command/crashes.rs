@@ -99,7 +99,7 @@ impl Crashes {
     }
 
     /// The options that choose faults and questions, for a replay.
-    fn asked(&self) -> String {
+    fn options(&self) -> String {
         let list = |option: &str, names: Vec<&str>| match names.is_empty() {
             true => String::new(),
             false => format!(" --{option} {}", names.join(",")),
@@ -125,13 +125,14 @@ impl Crashes {
         for kind in kinds {
             let name = format!("{}, {}", kind.name(), script.name());
             let (begin, mut progress) = (Instant::now(), Progress::new());
-            let told = &mut |counts: &Counts| progress.tell(|| format!("{name}: {} crashes", counts.crashes));
-            let result = self.checker().script(*kind, script, Effort::ALL, told);
+            let report =
+                &mut |counts: &Counts| progress.show(|| format!("{name}: {} crashes", counts.crashes));
+            let result = self.checker().script(*kind, script, Effort::ALL, report);
             match result {
                 Ok(counts) => println!("{name}: all pass, {:.1} s\n{counts}", begin.elapsed().as_secs_f64()),
                 Err(broken) => {
                     let replay = format!("--scheme {} --case {}", kind.name(), script.name());
-                    self.tell(&mut self.checker(), &name, &broken, &replay);
+                    self.print_failure(&mut self.checker(), &name, &broken, &replay);
                     passes = false;
                 }
             }
@@ -140,7 +141,7 @@ impl Crashes {
     }
 
     /// Prints the case of a failure, the violation, and the command that reproduces it.
-    fn tell(&self, checker: &mut Checker, name: &str, broken: &Broken, replay: &str) {
+    fn print_failure(&self, checker: &mut Checker, name: &str, broken: &Broken, replay: &str) {
         let small = if self.no_shrink { broken.clone() } else { checker.shrink(broken) };
         let profile = if cfg!(debug_assertions) { "" } else { " --release" };
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name())).unwrap_or_default();
@@ -192,8 +193,8 @@ impl Crashes {
                     if let (Some(_), Some(corruption)) = (self.destroy, broken.case.corruption) {
                         only += &format!(" --destroy {}", corruption.target.name());
                     }
-                    only += &self.asked();
-                    self.tell(
+                    only += &self.options();
+                    self.print_failure(
                         &mut checker,
                         &format!("seed {seed}"),
                         &broken,
@@ -213,7 +214,7 @@ impl Crashes {
                     (format!("{all} seeds"), (seed - from) as f64 / all as f64)
                 }
             };
-            progress.tell(|| {
+            progress.show(|| {
                 let rate = crashes as f64 / seconds;
                 format!("{} of {goal}: {crashes} crashes, {rate:.0}/s, {failed} failed", bar(done))
             });

@@ -75,9 +75,9 @@ impl Kill {
             seed: self.seed,
         };
         let mut progress = Progress::new();
-        let told =
-            &mut |counts: &Counts| progress.tell(|| format!("{} of {} kills", counts.kills, self.count));
-        match run(&settings, told) {
+        let report =
+            &mut |counts: &Counts| progress.show(|| format!("{} of {} kills", counts.kills, self.count));
+        match run(&settings, report) {
             Ok(counts) => {
                 println!("seed {}: everything held\n{counts}", self.seed);
                 Ok(true)

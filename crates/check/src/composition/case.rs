@@ -69,7 +69,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(20),
         hides_old_versions: combination.ability() != Ability::Everything,
-        tells_nothing: combination.ability() == Ability::Nothing,
+        reports_nothing: combination.ability() == Ability::Nothing,
         volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),

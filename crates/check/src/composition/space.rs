@@ -96,7 +96,7 @@ fn members(scheme: &Scheme, ability: Ability) -> Members {
         Raid::Raid0 => 4,
         Raid::Raid5 | Raid::Raid6 => 3 + scheme.geometry.level.parity(),
     };
-    let tells = ability != Ability::Nothing;
+    let reports = ability != Ability::Nothing;
     Members {
         count: members * scheme.geometry.groups + scheme.log_members(),
         page_bytes: 4096,
@@ -104,8 +104,8 @@ fn members(scheme: &Scheme, ability: Ability) -> Members {
         volatile_cache: false,
         discard: true,
         old_versions: if ability == Ability::Everything { 64 } else { 0 },
-        gc_control: tells,
-        gc_state: tells,
+        gc_control: reports,
+        gc_state: reports,
         streams: 1,
     }
 }

@@ -5,10 +5,10 @@ use stripewise_base::suggest::{ConfigError, read_toml};
 
 use super::corruption::Corruption;
 use super::faults::NewFault;
-use super::keep::Keep;
 use super::members::Wrong;
 use super::monitor::Policy;
 use super::shape::Shape;
+use super::survival::Survival;
 use crate::case::Ask;
 
 /// A fault of a member.
@@ -71,7 +71,7 @@ pub struct Cut {
     /// Number of writes and flushes before the power loss.
     pub after: u64,
     /// Which of them survive.
-    pub keep: Keep,
+    pub keep: Survival,
     /// Whether all members are offered, even if some are absent when the era begins.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_whole: bool,
@@ -92,7 +92,7 @@ pub struct Era {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halts: bool,
     /// Which writes without a flush survive.
-    pub keep: Keep,
+    pub keep: Survival,
     /// The largest number of requests in flight at once.
     pub depth: u32,
     /// Whether power is lost again after everything was read and before any request, and the array is assembled
@@ -135,7 +135,7 @@ impl Era {
             crash: None,
             stops: false,
             halts: false,
-            keep: Keep::Nothing,
+            keep: Survival::Nothing,
             depth: 1,
             twice: false,
             absent: Vec::new(),

@@ -1,4 +1,4 @@
-//! Statistics over many lives of arrays, so that a test can tell whether they exercised their subject.
+//! Statistics over many lives of arrays, so that a test can check whether they exercised their subject.
 
 use std::fmt;
 
@@ -58,7 +58,7 @@ pub struct Counts {
     /// Members without superblocks that were recognized by their content.
     pub reconstructed: u64,
     /// Requests.
-    pub asked: u64,
+    pub requests: u64,
     /// Operations that ended while arrays were serving.
     pub events: u64,
     /// Points at which an array was CLEAN and members were removed from a copy of it.
@@ -104,7 +104,7 @@ impl Counts {
         self.corrupted += other.corrupted;
         self.forced += other.forced;
         self.reconstructed += other.reconstructed;
-        self.asked += other.asked;
+        self.requests += other.requests;
         self.events += other.events;
         self.judged += other.judged;
         self.restarts += other.restarts;
@@ -152,6 +152,6 @@ impl fmt::Display for Counts {
         writeln!(f, "{:>12} errors with which members were charged", self.charges)?;
         writeln!(f, "{:>12} members that failed beyond the error limit", self.limited)?;
         writeln!(f, "{:>12} of the new faults", self.played)?;
-        write!(f, "{:>12} requests, {} operations", self.asked, self.events)
+        write!(f, "{:>12} requests, {} operations", self.requests, self.events)
     }
 }

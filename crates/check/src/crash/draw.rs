@@ -5,11 +5,11 @@ use stripewise_base::prng::Prng;
 use super::case::{Comeback, CrashCase, Cut, Era, Moment, PutBack, Strike};
 use super::corruption::{Corruption, Target};
 use super::faults::{Fault, NewFault};
-use super::keep::Keep;
 use super::members::Wrong;
 use super::monitor::Policy;
 use super::server::FLUSH;
 use super::shape::{Kind, Shape};
+use super::survival::Survival;
 use crate::case::{Ask, What};
 
 /// The source of random choices for a case.
@@ -111,9 +111,9 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
         let count = if nth == 0 { count } else { count.min(16) };
         era.asks = (0..count).map(|_| ask(&mut draw, from, window, page)).collect();
         era.keep = match draw.below(10) {
-            0 => Keep::Nothing,
-            1 => Keep::Everything,
-            _ => Keep::Seed(draw.seed()),
+            0 => Survival::Nothing,
+            1 => Survival::Everything,
+            _ => Survival::Seed(draw.seed()),
         };
         era.crash = draw.percent(90).then(|| draw.below(12 * count + 20));
         era.twice = draw.percent(25);
@@ -121,7 +121,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
             let cut = |draw: &mut Draw| {
                 let (after, seed) = (draw.below(80), draw.seed());
                 // Derived from the same number: another draw would change the lives of all seeds.
-                Cut { after, keep: Keep::Seed(seed), is_whole: seed >> 40 & 1 != 0 }
+                Cut { after, keep: Survival::Seed(seed), is_whole: seed >> 40 & 1 != 0 }
             };
             era.cuts = (0..draw.one_of(&[1, 1, 2])).map(|_| cut(&mut draw)).collect();
         }
@@ -142,7 +142,7 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
             if lost & 1 << member == 0 {
                 lost |= 1 << member;
                 let wrong =
-                    draw.one_of(if shape.kind.has_checksums() { &Wrong::ALL[..] } else { &Wrong::TOLD });
+                    draw.one_of(if shape.kind.has_checksums() { &Wrong::ALL[..] } else { &Wrong::REPORTED });
                 era.strikes.push(Strike { event, member, wrong, choice: draw.seed() });
             }
         }
@@ -264,12 +264,12 @@ fn kills(seed: u64, eras: &mut [Era]) {
         for keep in era.cuts.iter_mut().map(|cut| &mut cut.keep).chain([&mut era.keep]) {
             let seed = draw.seed();
             if draw.percent(50) {
-                *keep = Keep::Killed(seed);
+                *keep = Survival::Killed(seed);
             }
         }
         if draw.percent(30) {
             // What a killed assembly has written is not durable when the next one loses power.
-            for keep in [Keep::Killed(draw.seed()), Keep::Seed(draw.seed())] {
+            for keep in [Survival::Killed(draw.seed()), Survival::Seed(draw.seed())] {
                 era.cuts.push(Cut { after: draw.below(80), keep, is_whole: draw.percent(50) });
             }
         }

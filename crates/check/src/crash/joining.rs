@@ -25,9 +25,9 @@ impl Joining {
     /// unless it `left` again.
     pub(crate) fn look(&mut self, joins: impl Fn(u16) -> bool, left: impl Fn(u16) -> bool) {
         self.coming.retain_mut(|coming| {
-            let goes_on = joins(coming.member);
-            coming.is_written |= !goes_on;
-            goes_on || !left(coming.member)
+            let continues = joins(coming.member);
+            coming.is_written |= !continues;
+            continues || !left(coming.member)
         });
         self.whole =
             bits(self.whole).filter(|&member| !left(member)).fold(0, |mask, member| mask | 1 << member);

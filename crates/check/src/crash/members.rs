@@ -47,7 +47,8 @@ impl Wrong {
     ];
 
     /// The faults that a member reports.
-    pub(crate) const TOLD: [Self; 4] = [Self::Lost, Self::Unreadable, Self::Unwritable, Self::Unflushable];
+    pub(crate) const REPORTED: [Self; 4] =
+        [Self::Lost, Self::Unreadable, Self::Unwritable, Self::Unflushable];
 }
 
 /// A write that was answered and is not covered by a flush.
@@ -299,12 +300,12 @@ impl Members {
     }
 
     /// Damages `percent` of the pages of `member` for which `is_meant` returns true and which hold something: their content
-    /// changes, or with `is_told` they cannot be read. Returns the number of damaged pages.
+    /// changes, or with `is_reported` they cannot be read. Returns the number of damaged pages.
     pub(crate) fn damage(
         &mut self,
         member: u16,
         percent: u64,
-        is_told: bool,
+        is_reported: bool,
         random: &mut Prng,
         is_meant: impl Fn(u32) -> bool,
     ) -> u64 {
@@ -316,7 +317,7 @@ impl Members {
                 continue;
             }
             count += 1;
-            if is_told {
+            if is_reported {
                 one.unreadable.push(page);
                 continue;
             }

@@ -293,9 +293,9 @@ fn every_crash_of_a_few_requests_to_a_sound_mirror_is_borne() {
 #[test]
 fn a_failure_of_an_enumeration_replays_and_shrinks() {
     let array = Scenario::new::<Mirror<FLUSH_DROPPED>>(&shape(), 0, None).expect("a mirror");
-    let told = &mut |_: &_| {};
+    let report = &mut |_: &_| {};
     let broken =
-        small::enumerate::<Mirror<FLUSH_DROPPED>>(&array, &shape(), Script::Overwrite, Effort::ALL, told);
+        small::enumerate::<Mirror<FLUSH_DROPPED>>(&array, &shape(), Script::Overwrite, Effort::ALL, report);
     let broken = broken.expect_err("it drops flushes");
     let fails = |case: &CrashCase| live::<Mirror<FLUSH_DROPPED>>(case).is_err();
     assert!(fails(&broken.case), "{}", broken.case.to_toml());

@@ -10,7 +10,6 @@ mod counts;
 mod draw;
 mod faults;
 mod joining;
-mod keep;
 mod members;
 #[cfg(test)]
 mod mirror;
@@ -23,6 +22,7 @@ mod shrink;
 mod sim_driver;
 mod sim_media;
 mod small;
+mod survival;
 mod system_under_test;
 
 use std::collections::BTreeMap;
@@ -34,12 +34,12 @@ pub use case::{Comeback, CrashCase, Cut, Era, Moment, PutBack, Strike};
 pub use corruption::{Corruption, Target};
 pub use counts::Counts;
 pub use faults::{Fault, NewFault};
-pub use keep::Keep;
 pub use members::Wrong;
 pub use monitor::Policy;
 pub use oracle::Question;
 pub use shape::{Kind, Shape};
 pub use small::{Effort, Script};
+pub use survival::Survival;
 
 use crate::run::words_of_panic;
 use scenario::Scenario;
@@ -133,7 +133,7 @@ impl Checker {
     /// The first broken promise; a panic counts as one.
     pub fn case(&mut self, case: &CrashCase) -> Result<Counts, String> {
         let scenario = self.array(&case.shape)?.reseeded(case.seed);
-        let mut scenario = scenario.asked(&self.questions);
+        let mut scenario = scenario.with_questions(&self.questions);
         guarded(move || scenario.whole::<Checked>(case).map(|()| scenario.counts))
     }
 
@@ -146,7 +146,7 @@ impl Checker {
         self.case(&case).map_err(|what| Broken { case: case.into(), what })
     }
 
-    /// Tries every crash of `script` on the smallest array of `kind`, and reports progress to `told`.
+    /// Tries every crash of `script` on the smallest array of `kind`, and reports progress to `report`.
     ///
     /// # Errors
     /// The first case that breaks a promise.
@@ -155,12 +155,12 @@ impl Checker {
         kind: Kind,
         script: Script,
         effort: Effort,
-        told: &mut dyn FnMut(&Counts),
+        report: &mut dyn FnMut(&Counts),
     ) -> Result<Counts, Broken> {
         let shape = small::shape(kind);
         let whole = |what| Broken { case: CrashCase::new(0, small::shape(kind)).into(), what };
         let array = self.array(&shape).map_err(whole)?;
-        let result = guarded(|| Ok(small::enumerate::<Checked>(array, &shape, script, effort, told)));
+        let result = guarded(|| Ok(small::enumerate::<Checked>(array, &shape, script, effort, report)));
         result.map_err(whole)?
     }
 

@@ -207,7 +207,7 @@ impl<S: SystemUnderTest> Server<S> {
             self.system.timer(self.now, &mut self.driver);
             self.system.dispatch(&mut self.driver);
         }
-        let goes_on = if let Some(last) = self.driver.flights.len().checked_sub(1) {
+        let continues = if let Some(last) = self.driver.flights.len().checked_sub(1) {
             let nth = self.random.below(last as u64 + 1) as usize;
             let (flight, outcome, found) = self.driver.take(nth);
             if let Some(content) = found {
@@ -230,7 +230,7 @@ impl<S: SystemUnderTest> Server<S> {
         self.joining.look(|member| system.is_joining(member), |member| system.is_without(member));
         self.look()?;
         self.monitor();
-        Ok(goes_on)
+        Ok(continues)
     }
 
     /// Steps until every request is answered.
@@ -242,7 +242,7 @@ impl<S: SystemUnderTest> Server<S> {
             limit = limit.checked_sub(1).ok_or("no end in sight of what was asked")?;
             if !self.step()? && !self.is_idle() && self.driver.flights.is_empty() {
                 let oldest = self.under_way.iter().flatten().next();
-                let words = oldest.map_or("none was taken".into(), |asked| crate::player::words(&asked.ask));
+                let words = oldest.map_or("none was taken".into(), |entry| crate::player::words(&entry.ask));
                 return Err(format!("the array stands still with requests left: {words}"));
             }
         }
@@ -370,9 +370,9 @@ impl<S: SystemUnderTest> Server<S> {
 
     /// The counts of the scrub, if it ended since the last call.
     pub(crate) fn take_scrubbed(&mut self) -> Option<ScrubCounts> {
-        let (counts, goes_on) = self.system.scrubbed();
-        let is_over = self.is_scrubbing && !goes_on;
-        self.is_scrubbing = goes_on;
+        let (counts, continues) = self.system.scrubbed();
+        let is_over = self.is_scrubbing && !continues;
+        self.is_scrubbing = continues;
         self.has_scrubbed |= is_over;
         is_over.then_some(counts)
     }
@@ -456,7 +456,7 @@ impl<S: SystemUnderTest> Server<S> {
     fn submit(&mut self) -> Result<(), String> {
         while let Some(&ask) = self.waiting.front() {
             let Some(tag) = self.under_way[..self.depth].iter().position(Option::is_none) else { break };
-            let (asked, payload) = self.prepare(ask);
+            let (entry, payload) = self.prepare(ask);
             let kind = match ask.what {
                 What::Read => RequestKind::Read,
                 What::Write => RequestKind::Write,
@@ -471,7 +471,7 @@ impl<S: SystemUnderTest> Server<S> {
                 kind,
             };
             self.waiting.pop_front();
-            self.under_way[tag] = Some(asked);
+            self.under_way[tag] = Some(entry);
             match self.system.submit(self.now, host, payload, &mut self.driver) {
                 Ok(()) => {}
                 Err((SubmitError::Busy, _)) => {
@@ -487,7 +487,7 @@ impl<S: SystemUnderTest> Server<S> {
     }
 
     fn prepare(&mut self, ask: Ask) -> (PendingRequest, Box<[u8]>) {
-        let mut asked = PendingRequest {
+        let mut entry = PendingRequest {
             ask,
             update: 0,
             floors: Vec::new(),
@@ -500,28 +500,28 @@ impl<S: SystemUnderTest> Server<S> {
         let mut payload = Box::default();
         match ask.what {
             What::Read => {
-                asked.floors = sectors.map(|sector| self.model.floor(sector)).collect();
+                entry.floors = sectors.map(|sector| self.model.floor(sector)).collect();
                 payload = vec![UNFILLED; bytes].into();
             }
             What::Write => {
-                asked.update = self.model.write(ask.sector, ask.sectors);
+                entry.update = self.model.write(ask.sector, ask.sectors);
                 payload = vec![0; bytes].into();
-                fill(&mut payload, ask.sector, asked.update);
+                fill(&mut payload, ask.sector, entry.update);
             }
             What::Trim => {
                 // Partly trimmed pages are not trimmed.
                 let first = ask.sector.next_multiple_of(self.page_sectors);
                 let end = (ask.sector + ask.sectors) / self.page_sectors * self.page_sectors;
-                asked.update = self.model.trim(first.min(end), end.saturating_sub(first));
-                asked.is_advice = self.meets_a_write(&ask);
+                entry.update = self.model.trim(first.min(end), end.saturating_sub(first));
+                entry.is_advice = self.meets_a_write(&ask);
             }
             What::Flush => {
-                asked.is_after_scrub = self.has_scrubbed;
-                asked.behind = self.joining.written();
-                asked.floors = (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
+                entry.is_after_scrub = self.has_scrubbed;
+                entry.behind = self.joining.written();
+                entry.floors = (0..self.model.sectors()).map(|sector| self.model.promised(sector)).collect();
             }
         }
-        (asked, payload)
+        (entry, payload)
     }
 
     /// A write failed: parity may not match what it wrote, so the rows count as those of writes that a member did not take.
@@ -537,8 +537,8 @@ impl<S: SystemUnderTest> Server<S> {
         let pages =
             |ask: &Ask| (ask.sector / self.page_sectors, (ask.sector + ask.sectors - 1) / self.page_sectors);
         let (first, last) = pages(ask);
-        let writes = self.under_way.iter().flatten().filter(|asked| asked.ask.what == What::Write);
-        writes.map(|asked| pages(&asked.ask)).any(|(from, to)| from <= last && first <= to)
+        let writes = self.under_way.iter().flatten().filter(|entry| entry.ask.what == What::Write);
+        writes.map(|entry| pages(&entry.ask)).any(|(from, to)| from <= last && first <= to)
     }
 
     /// Checks the answers.
@@ -546,42 +546,42 @@ impl<S: SystemUnderTest> Server<S> {
         for (acknowledgement, payload) in std::mem::take(&mut self.driver.acknowledged) {
             let Acknowledgement { tag, failed, no_space, .. } = acknowledgement;
             let place = self.under_way.get_mut(tag as usize).ok_or("an answer to nothing")?;
-            let asked = place.take().ok_or("a request is answered twice")?;
-            let words = || crate::player::words(&asked.ask);
+            let entry = place.take().ok_or("a request is answered twice")?;
+            let words = || crate::player::words(&entry.ask);
             if failed {
-                if asked.ask.what == What::Write {
-                    self.left_half_done(&asked.ask);
+                if entry.ask.what == What::Write {
+                    self.left_half_done(&entry.ask);
                 }
-                if !(self.is_beyond || self.is_doubtful(&asked.ask) || no_space && self.may_be_full) {
+                if !(self.is_beyond || self.is_doubtful(&entry.ask) || no_space && self.may_be_full) {
                     let why = if no_space { ": there is no space, it says" } else { "" };
                     return Err(format!("{} failed though enough is left{why}", words()));
                 }
                 continue;
             }
-            match asked.ask.what {
-                What::Trim if asked.is_advice => {}
-                What::Write | What::Trim => self.model.acknowledged(asked.update),
+            match entry.ask.what {
+                What::Trim if entry.is_advice => {}
+                What::Write | What::Trim => self.model.acknowledged(entry.update),
                 What::Flush => {
                     self.has_flushed = true;
-                    if asked.is_after_scrub {
+                    if entry.is_after_scrub {
                         (self.has_flushed_scrub, self.has_scrubbed) = (true, false);
                     }
-                    self.joining.flushed(asked.behind);
-                    self.model.flushed(&asked.floors);
+                    self.joining.flushed(entry.behind);
+                    self.model.flushed(&entry.floors);
                 }
-                What::Read => self.check(&asked, &payload).map_err(|what| format!("{}: {what}", words()))?,
+                What::Read => self.check(&entry, &payload).map_err(|what| format!("{}: {what}", words()))?,
             }
         }
         Ok(())
     }
 
-    fn check(&mut self, asked: &PendingRequest, payload: &[u8]) -> Result<(), String> {
-        let mut sectors = asked.ask.sector..asked.ask.sector + asked.ask.sectors;
+    fn check(&mut self, entry: &PendingRequest, payload: &[u8]) -> Result<(), String> {
+        let mut sectors = entry.ask.sector..entry.ask.sector + entry.ask.sectors;
         let is_known = self.may_be_old && !self.forgets && sectors.any(|sector| self.model.was_found(sector));
         if is_known && payload.iter().all(|&byte| byte == 0) {
             return Err("the content of the last assembly reads as zeros".into());
         }
-        let sectors = (asked.ask.sector..).zip(payload.chunks_exact(SECTOR)).zip(&asked.floors);
+        let sectors = (entry.ask.sector..).zip(payload.chunks_exact(SECTOR)).zip(&entry.floors);
         for ((sector, bytes), &floor) in sectors {
             let found = Found::of(bytes);
             if self.may_be_old && self.doubtful.contains(&(sector / self.page_sectors)) {

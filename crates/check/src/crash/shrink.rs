@@ -1,7 +1,7 @@
 //! Shrinks a failing case to a smaller failing case that is easier to read.
 
 use super::case::{CrashCase, Era};
-use super::keep::Keep;
+use super::survival::Survival;
 
 /// A smaller case for which `fails` still holds, after at most `tries` attempts.
 pub(crate) fn shrink(
@@ -67,8 +67,8 @@ const SIMPLER: [fn(&mut Era); 21] = [
     |era| era.crash = None,
     |era| era.crash = era.crash.map(|crash| crash / 2),
     |era| era.crash = era.crash.map(|crash| crash.saturating_sub(1)),
-    |era| era.keep = Keep::Nothing,
-    |era| era.keep = Keep::Everything,
+    |era| era.keep = Survival::Nothing,
+    |era| era.keep = Survival::Everything,
     |era| era.depth = 1,
     |era| era.twice = false,
     |era| era.scrubs.clear(),

@@ -157,7 +157,7 @@ impl Driver<PageMemory> for SimDriver {
         true
     }
 
-    fn gave_up(&mut self, member: u16) {
+    fn member_failed(&mut self, member: u16) {
         self.charges.push(Charge { member, page: 0, offence: Offence::Failed });
     }
 

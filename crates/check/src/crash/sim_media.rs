@@ -45,7 +45,7 @@ impl<'a> SimMedia<'a> {
     }
 
     /// Counts one more write or flush. False if power is lost before it.
-    fn goes_on(&mut self) -> bool {
+    fn continues(&mut self) -> bool {
         if !self.has_power() {
             return false;
         }
@@ -83,7 +83,7 @@ impl Media for SimMedia<'_> {
         for nth in turns {
             let (member, page) = (self.order[at[nth].member as usize], at[nth].page);
             let content: Content = pages[nth].into();
-            if self.goes_on() {
+            if self.continues() {
                 outcomes[nth] = self.members.write(member, page, content);
             } else {
                 self.in_flight.push(InFlight { member, page, content });
@@ -95,7 +95,7 @@ impl Media for SimMedia<'_> {
     fn flush(&mut self, members: &[u16]) -> Vec<Outcome> {
         let mut outcomes = vec![Outcome::Gone; members.len()];
         for (outcome, &member) in outcomes.iter_mut().zip(members) {
-            if self.goes_on() {
+            if self.continues() {
                 let member = self.order[member as usize];
                 *outcome = self.members.flush(member, self.members.answered(member));
             }

@@ -4,10 +4,10 @@
 use super::Broken;
 use super::case::{CrashCase, Cut, Era};
 use super::counts::Counts;
-use super::keep::{Keep, states};
 use super::scenario::Scenario;
 use super::server::{FLUSH, Server};
 use super::shape::{Kind, Shape, sets};
+use super::survival::{Survival, states};
 use super::system_under_test::SystemUnderTest;
 use crate::case::{Ask, What};
 
@@ -174,7 +174,7 @@ pub(crate) fn enumerate<S: SystemUnderTest>(
     shape: &Shape,
     script: Script,
     effort: Effort,
-    told: &mut dyn FnMut(&Counts),
+    report: &mut dyn FnMut(&Counts),
 ) -> Result<Counts, Broken> {
     let (page, sectors) = (u64::from(shape.page_bytes) / 512, proto.model.sectors());
     let before = Era { asks: script.before(page, sectors), depth: script.depth(), ..Era::calm() };
@@ -202,11 +202,11 @@ pub(crate) fn enumerate<S: SystemUnderTest>(
             };
             tries.crashes(event, &mut counts, &broken)?;
             tries.openings(event, &mut counts, &broken)?;
-            told(&counts);
+            report(&counts);
         }
-        let goes_on = scenario.step(&mut server, &era, event);
-        let goes_on = goes_on.map_err(fail(&[Era { crash: Some(event + 1), ..era.clone() }]))?;
-        if !goes_on && server.is_idle() {
+        let continues = scenario.step(&mut server, &era, event);
+        let continues = continues.map_err(fail(&[Era { crash: Some(event + 1), ..era.clone() }]))?;
+        if !continues && server.is_idle() {
             break;
         }
         if event > 100_000 {
@@ -227,7 +227,7 @@ struct Tries<'a, S> {
 
 impl<S: SystemUnderTest> Tries<'_, S> {
     /// The array after a power loss at this time.
-    fn crashed(&self, keep: Keep) -> Scenario {
+    fn crashed(&self, keep: Survival) -> Scenario {
         let mut scenario = self.scenario.clone();
         scenario.counts = Counts { lives: 1, ..Counts::default() };
         scenario.members = self.server.driver.members.clone();
@@ -242,15 +242,15 @@ impl<S: SystemUnderTest> Tries<'_, S> {
         &self,
         event: u64,
         counts: &mut Counts,
-        broken: &dyn Fn(Keep, &Era, String) -> Broken,
+        broken: &dyn Fn(Survival, &Era, String) -> Broken,
     ) -> Result<(), Broken> {
         let all = states(&self.server.driver.members.undecided(&self.server.driver.in_flight()));
         let limit = self.effort.states;
-        let keeps: Vec<Keep> = match all {
-            _ if all <= limit => (0..all).map(Keep::State).collect(),
+        let keeps: Vec<Survival> = match all {
+            _ if all <= limit => (0..all).map(Survival::State).collect(),
             _ => {
-                let ends = [Keep::Nothing, Keep::Everything];
-                ends.into_iter().chain((2..limit).map(|nth| Keep::Seed(event * limit + nth))).collect()
+                let ends = [Survival::Nothing, Survival::Everything];
+                ends.into_iter().chain((2..limit).map(|nth| Survival::Seed(event * limit + nth))).collect()
             }
         };
         for (nth, &keep) in (event..).zip(&keeps) {
@@ -265,7 +265,7 @@ impl<S: SystemUnderTest> Tries<'_, S> {
                     1 => {
                         next.asks = self.asks.to_vec();
                         (next.crash, next.depth) = (Some(turn % 61), 2);
-                        next.keep = Keep::Seed(turn);
+                        next.keep = Survival::Seed(turn);
                     }
                     _ => {}
                 }
@@ -282,24 +282,24 @@ impl<S: SystemUnderTest> Tries<'_, S> {
         &self,
         event: u64,
         counts: &mut Counts,
-        broken: &dyn Fn(Keep, &Era, String) -> Broken,
+        broken: &dyn Fn(Survival, &Era, String) -> Broken,
     ) -> Result<(), Broken> {
-        let keep = [Keep::Nothing, Keep::Everything, Keep::Seed(event)][event as usize % 3];
+        let keep = [Survival::Nothing, Survival::Everything, Survival::Seed(event)][event as usize % 3];
         let crashed = self.crashed(keep);
         let members = u64::from(crashed.members.count());
         for after in (event % self.effort.cuts..).step_by(self.effort.cuts as usize) {
             let left = [
-                Keep::Nothing,
-                Keep::Everything,
-                Keep::Seed(after),
-                Keep::Seed(event + after),
-                Keep::Killed(event + after),
+                Survival::Nothing,
+                Survival::Everything,
+                Survival::Seed(after),
+                Survival::Seed(event + after),
+                Survival::Killed(event + after),
             ];
             let keep_of_cut = left[(after + event) as usize % left.len()];
             let mut cuts = vec![Cut { after, keep: keep_of_cut, is_whole: false }];
-            if let Keep::Killed(seed) = keep_of_cut {
+            if let Survival::Killed(seed) = keep_of_cut {
                 // The assembly after a killed one loses power.
-                cuts.push(Cut { after: (after + seed) % 40, keep: Keep::Seed(seed), is_whole: false });
+                cuts.push(Cut { after: (after + seed) % 40, keep: Survival::Seed(seed), is_whole: false });
             }
             // In some cases a member is lost as well.
             let absent =

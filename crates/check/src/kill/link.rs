@@ -38,7 +38,7 @@ pub(super) enum Change {
 pub(super) struct Link {
     socket: UnixStream,
     pub(super) client: Client,
-    asked: BTreeMap<Cookie, HostRequest>,
+    pending: BTreeMap<Cookie, HostRequest>,
     /// Bytes to send, and the number of bytes already sent.
     outgoing: Vec<u8>,
     sent: usize,
@@ -51,7 +51,7 @@ impl Link {
         Ok(Self {
             socket,
             client: Client::new("", Wishes::default()),
-            asked: BTreeMap::new(),
+            pending: BTreeMap::new(),
             outgoing: Vec::new(),
             sent: 0,
             received: vec![0; RECEIVED_BYTES],
@@ -69,17 +69,17 @@ impl Link {
 
     /// Number of unanswered requests.
     pub(super) fn in_flight(&self) -> usize {
-        self.asked.len()
+        self.pending.len()
     }
 
     /// Records a request.
-    pub(super) fn ask(&mut self, cookie: Cookie, asked: HostRequest) {
-        self.asked.insert(cookie, asked);
+    pub(super) fn ask(&mut self, cookie: Cookie, pending: HostRequest) {
+        self.pending.insert(cookie, pending);
     }
 
     /// The requests that were never answered.
     pub(super) fn into_unanswered(self) -> impl Iterator<Item = HostRequest> {
-        self.asked.into_values()
+        self.pending.into_values()
     }
 
     /// Whether there are bytes to send.
@@ -116,18 +116,18 @@ impl Link {
             }
         };
         while let Some(answer) = self.client.next_answer() {
-            let asked = self.asked.remove(&answer.cookie).expect("the client answers what was asked");
+            let pending = self.pending.remove(&answer.cookie).expect("the client answers what was asked");
             let found = answer.outcome.map_err(|(fault, text)| {
-                Broken(format!("a request failed with {fault:?}, `{text}`: {}", summary(&asked)))
+                Broken(format!("a request failed with {fault:?}, `{text}`: {}", summary(&pending)))
             })?;
-            answered(asked, found)?;
+            answered(pending, found)?;
         }
         Ok(lives)
     }
 }
 
-fn summary(asked: &HostRequest) -> String {
-    match asked {
+fn summary(pending: &HostRequest) -> String {
+    match pending {
         HostRequest::Read { first, floors } => format!("a read of {} sectors from {first} on", floors.len()),
         HostRequest::Change { update, first, count, kind } => {
             format!("update {update}, {kind:?} of {count} sectors from {first} on")

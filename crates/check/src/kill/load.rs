@@ -74,8 +74,8 @@ impl Load {
                 links.iter_mut().for_each(|link| link.client.disconnect());
                 return turn(&mut links, Instant::now(), |_, _| Ok(())).map(drop);
             }
-            let lives = turn(&mut links, Instant::now() + PATIENCE, |asked, found| {
-                let (HostRequest::Read { first, floors }, Answered::Data(data)) = (asked, found) else {
+            let lives = turn(&mut links, Instant::now() + PATIENCE, |request, found| {
+                let (HostRequest::Read { first, floors }, Answered::Data(data)) = (request, found) else {
                     return Ok(());
                 };
                 for ((sector, floor), content) in (first..).zip(floors).zip(data.chunks_exact(SECTOR)) {
@@ -111,7 +111,7 @@ impl Load {
                 // Up to `depth` requests, or until a request finds its sectors busy.
                 while link.in_flight() < *depth && known.ask(link, random, *trims) {}
             }
-            if !turn(links, until, |asked, found| known.answered(asked, found, counts))? {
+            if !turn(links, until, |request, found| known.answered(request, found, counts))? {
                 return Err(Broken("the server closed a connection under load".into()).into());
             }
         }
@@ -123,11 +123,11 @@ impl Load {
     pub(super) fn cut_off(&mut self, mut links: Vec<Link>, counts: &mut Counts) -> anyhow::Result<()> {
         let known = self.known.as_mut().expect("the array was looked at before");
         for link in &mut links {
-            while link.turn(|asked, found| known.answered(asked, found, counts))? {}
+            while link.turn(|request, found| known.answered(request, found, counts))? {}
         }
         let unanswered = links.into_iter().flat_map(Link::into_unanswered);
         counts.cut_short +=
-            unanswered.filter(|asked| matches!(asked, HostRequest::Change { .. })).count() as u64;
+            unanswered.filter(|request| matches!(request, HostRequest::Change { .. })).count() as u64;
         known.busy.fill(false);
         known.model.power_lost(false);
         Ok(())
@@ -197,8 +197,8 @@ impl Known {
     }
 
     /// Handles an answer.
-    fn answered(&mut self, asked: HostRequest, found: Answered, counts: &mut Counts) -> anyhow::Result<()> {
-        match (asked, found) {
+    fn answered(&mut self, request: HostRequest, found: Answered, counts: &mut Counts) -> anyhow::Result<()> {
+        match (request, found) {
             (HostRequest::Read { first, floors }, Answered::Data(data)) => {
                 for ((sector, floor), content) in (first..).zip(floors).zip(data.chunks_exact(SECTOR)) {
                     let found = Found::of(content);
@@ -225,8 +225,8 @@ impl Known {
                 };
                 *counted += 1;
             }
-            (asked, found) => {
-                return Err(Broken(format!("{asked:?} was answered by {found:?}")).into());
+            (request, found) => {
+                return Err(Broken(format!("{request:?} was answered by {found:?}")).into());
             }
         }
         Ok(())

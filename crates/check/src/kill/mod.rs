@@ -64,15 +64,15 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// Creates an array, and kills its server the given number of times. Reports each kill to `told`.
+/// Creates an array, and kills its server the given number of times. Reports each kill to `report`.
 ///
 /// # Errors
 /// A [`Broken`] promise, or an error that prevents the test, such as a missing command.
-pub fn run(settings: &Settings, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
+pub fn run(settings: &Settings, report: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
     let folder = settings.folder.join(format!("stripewise-kill-{}-{}", std::process::id(), settings.seed));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make folder {}", folder.display()))?;
     let place = ArrayFolder::new(&settings.program, &folder);
-    let result = trial(settings, &place, told);
+    let result = trial(settings, &place, report);
     match &result {
         Ok(_) => std::fs::remove_dir_all(&folder)?,
         Err(_) => eprintln!("the array and the server's log are left in {}", folder.display()),
@@ -80,7 +80,11 @@ pub fn run(settings: &Settings, told: &mut dyn FnMut(&Counts)) -> anyhow::Result
     result
 }
 
-fn trial(settings: &Settings, place: &ArrayFolder, told: &mut dyn FnMut(&Counts)) -> anyhow::Result<Counts> {
+fn trial(
+    settings: &Settings,
+    place: &ArrayFolder,
+    report: &mut dyn FnMut(&Counts),
+) -> anyhow::Result<Counts> {
     place.create(&settings.scheme, settings.members, &settings.size)?;
     let mut random = Prng::stream(settings.seed, 0);
     let mut load = Load::new(Prng::stream(settings.seed, 1), settings.depth, settings.trims);
@@ -116,7 +120,7 @@ fn trial(settings: &Settings, place: &ArrayFolder, told: &mut dyn FnMut(&Counts)
             power.after_kill(&mut counts)?;
         }
         counts.kills += 1;
-        told(&counts);
+        report(&counts);
     }
     let mut server = Server::start(place, power.as_mut())?;
     load.verify(server.connect(settings.connections, Instant::now() + OPENING_TIME)?, &mut counts)?;

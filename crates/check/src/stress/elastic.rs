@@ -37,7 +37,7 @@ pub(super) fn attempt(seed: u64, draw: &mut Draw) -> Option<Case> {
         depth: draw.one_of(&[1, 2, 4, 8, 16, 64]),
         fail_each: draw.percent(40),
         hides_old_versions: false,
-        tells_nothing: false,
+        reports_nothing: false,
         volatile_members: false,
         power_losses: Vec::new(),
         faults: Faults::default(),

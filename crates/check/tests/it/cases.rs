@@ -57,12 +57,12 @@ fn a_case_survives_its_file() {
 #[test]
 fn a_case_that_cannot_be_run_says_why() {
     let mut case = stripewise_check::stress::case(0);
-    let told = |case: &Case| run(case, Options::default()).expect_err("a failure").what;
+    let message = |case: &Case| run(case, Options::default()).expect_err("a failure").what;
     case.requests[0].sector = 1 << 40;
-    assert!(told(&case).contains("ends behind the array's"), "{}", told(&case));
+    assert!(message(&case).contains("ends behind the array's"), "{}", message(&case));
     case.losses =
         vec![stripewise_check::Loss { event: 0, member: 99, manner: stripewise_check::Manner::Gone }];
-    assert!(told(&case).contains("there is no member 99"), "{}", told(&case));
+    assert!(message(&case).contains("there is no member 99"), "{}", message(&case));
     let error = Case::from_toml("case", "sed = 1").expect_err("an unknown key").to_string();
     assert!(error.contains("seed"), "{error}");
 }

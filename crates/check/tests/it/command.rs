@@ -44,7 +44,7 @@ fn rows_of_the_covering_array_are_run_listed_and_named_by_their_members() {
 
 #[test]
 fn an_impossible_command_is_reported_with_exit_code_2() {
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (&["--case", "no/such/file"][..], "cannot read no/such/file"),
         (&["--seeds", "9"], "0..1000"),
         (&["--case", "Cargo.toml"], "Cargo.toml"),
@@ -59,7 +59,7 @@ fn an_impossible_command_is_reported_with_exit_code_2() {
         let output = check(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(error.contains(told), "{arguments:?}: {error}");
+        assert!(error.contains(expected), "{arguments:?}: {error}");
     }
 }
 

@@ -48,10 +48,14 @@ fn a_combination_is_read_as_it_is_written() {
         assert_eq!(Combination::parse(&combination.to_string()), Ok(combination));
     }
     assert_eq!(Combination::default().to_string(), "defaults");
-    let told = |text| Combination::parse(text).expect_err("no combination");
-    assert!(told("cash=wow").contains("`cash` is no axis; there are geometry, code"), "{}", told("cash=wow"));
-    assert!(told("cache=vow").contains("`vow` is no member of cache; there are none, parity-caching"));
-    assert!(told("wow").contains("expected AXIS=MEMBER"));
+    let message = |text| Combination::parse(text).expect_err("no combination");
+    assert!(
+        message("cash=wow").contains("`cash` is no axis; there are geometry, code"),
+        "{}",
+        message("cash=wow")
+    );
+    assert!(message("cache=vow").contains("`vow` is no member of cache; there are none, parity-caching"));
+    assert!(message("wow").contains("expected AXIS=MEMBER"));
 }
 
 /// A random combination, accepted or not.

@@ -2,7 +2,7 @@
 //! tried. Test names begin with the row of the contract's table.
 
 use stripewise_check::crash::{
-    Broken, Checker, Corruption, Counts, CrashCase, Cut, Effort, Era, Keep, Kind, Script, Strike, Target,
+    Broken, Checker, Corruption, Counts, CrashCase, Cut, Effort, Era, Kind, Script, Strike, Survival, Target,
     Wrong,
 };
 
@@ -69,9 +69,10 @@ fn kills(seed: u64, case: &mut CrashCase) {
     for (nth, era) in (0..).zip(&mut case.eras) {
         let choice = (seed + 1_000 * nth).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1;
         let cut = |after, keep| Cut { after, keep, is_whole: seed.is_multiple_of(2) };
-        era.cuts = vec![cut(choice % 80, Keep::Killed(choice)), cut((choice >> 8) % 40, Keep::Seed(choice))];
+        era.cuts =
+            vec![cut(choice % 80, Survival::Killed(choice)), cut((choice >> 8) % 40, Survival::Seed(choice))];
         if (seed + nth).is_multiple_of(2) {
-            era.keep = Keep::Killed(choice);
+            era.keep = Survival::Killed(choice);
         }
     }
 }
@@ -108,7 +109,7 @@ fn chunks_that_wait_in_memory_for_their_new_place_are_durable_with_the_flush_aft
 }
 
 #[test]
-fn gap_and_beyond_are_told_and_what_is_opened_by_force_returns_nothing_wrong() {
+fn gap_and_beyond_are_reported_and_what_is_opened_by_force_returns_nothing_wrong() {
     for kind in Kind::ALL {
         let targets = Target::of(kind);
         let counts = seeds(kind, |seed, case| {
@@ -183,7 +184,7 @@ fn twice_power_may_go_after_any_write_of_an_opening() {
         case.eras[0] =
             Era { cuts: Vec::new(), absent: Vec::new(), strikes: Vec::new(), ..case.eras[0].clone() };
         for after in 0..120 {
-            let cut = |after, seed| Cut { after, keep: Keep::Seed(seed), is_whole: false };
+            let cut = |after, seed| Cut { after, keep: Survival::Seed(seed), is_whole: false };
             let again = Era {
                 asks: Vec::new(),
                 crash: None,

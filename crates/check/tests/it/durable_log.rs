@@ -1,7 +1,7 @@
 //! Invariants of the durable log, tested with lives of arrays in which they could be violated. Invariants that are
 //! not here are properties of the written structures, and are tested next to the code that writes them.
 
-use stripewise_check::crash::{Broken, Checker, Counts, CrashCase, Cut, Era, Keep, Kind, Strike, Wrong};
+use stripewise_check::crash::{Broken, Checker, Counts, CrashCase, Cut, Era, Kind, Strike, Survival, Wrong};
 
 const KINDS: [Kind; 2] = [Kind::Log5, Kind::Log6];
 
@@ -11,8 +11,10 @@ fn lives(seeds: u64, change: impl Fn(u64, &mut CrashCase)) -> Counts {
     let mut all = Counts::default();
     for seed in 0..seeds {
         for kind in KINDS {
-            let told = |broken: &Broken| format!("seed {seed}: {}\n{}", broken.what, broken.case.to_toml());
-            let mut case = checker.drawn(seed, &[kind]).unwrap_or_else(|broken| panic!("{}", told(&broken)));
+            let failure =
+                |broken: &Broken| format!("seed {seed}: {}\n{}", broken.what, broken.case.to_toml());
+            let mut case =
+                checker.drawn(seed, &[kind]).unwrap_or_else(|broken| panic!("{}", failure(&broken)));
             for era in &mut case.eras {
                 era.absent.clear();
                 era.strikes.clear();
@@ -20,7 +22,7 @@ fn lives(seeds: u64, change: impl Fn(u64, &mut CrashCase)) -> Counts {
             change(seed, &mut case);
             match checker.case(&case) {
                 Ok(counts) => all.add(&counts),
-                Err(what) => panic!("{}", told(&Broken { case: case.into(), what })),
+                Err(what) => panic!("{}", failure(&Broken { case: case.into(), what })),
             }
         }
     }
@@ -30,7 +32,7 @@ fn lives(seeds: u64, change: impl Fn(u64, &mut CrashCase)) -> Counts {
 /// Three eras like the first one of `case`, each ended by a power loss in the middle.
 fn three(case: &mut CrashCase) -> &mut [Era] {
     let era = Era { cuts: Vec::new(), ..case.eras[0].clone() };
-    let of = |nth: u64| Era { crash: Some(20 + nth * 17), keep: Keep::Seed(nth), ..era.clone() };
+    let of = |nth: u64| Era { crash: Some(20 + nth * 17), keep: Survival::Seed(nth), ..era.clone() };
     case.eras = (0..3).map(of).collect();
     &mut case.eras
 }
@@ -40,7 +42,7 @@ fn invariant_c_behind_the_durable_horizon_a_stripe_is_accepted_whole_or_dropped_
     let counts = lives(100, |seed, case| {
         for (nth, era) in (0..).zip(three(case)) {
             era.crash = Some(seed % 50 + nth);
-            era.keep = Keep::Seed(seed * 3 + nth);
+            era.keep = Survival::Seed(seed * 3 + nth);
         }
     });
     assert!(counts.dropped > 20 && counts.replayed > 100 && counts.torn > 20, "{counts}");
@@ -63,7 +65,7 @@ fn invariant_d_an_epoch_that_began_in_an_opening_that_was_cut_is_not_used_again(
                 .map(|cut| Cut {
                     is_whole: false,
                     after: (seed * 7 + cut * 31) % 100,
-                    keep: Keep::Seed(seed + cut + nth),
+                    keep: Survival::Seed(seed + cut + nth),
                 })
                 .collect();
         }

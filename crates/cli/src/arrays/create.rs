@@ -373,8 +373,8 @@ mod tests {
         assert!(MemberFile::open_to_read(&paths[0], PAGE).is_err(), "they are locked from the first look on");
         fs::rename(&paths[3], folder.path().join("away")).unwrap();
         fs::write(&paths[3], vec![9; BYTES]).unwrap();
-        let told = carry_out(plan).expect_err("one is another");
-        assert!(told.message().contains("member-3` became another file"), "{}", told.message());
+        let failure = carry_out(plan).expect_err("one is another");
+        assert!(failure.message().contains("member-3` became another file"), "{}", failure.message());
         assert!(fs::read(&paths[3]).unwrap() == vec![9; BYTES]);
         assert!(fs::read(&paths[0]).unwrap() == vec![7; BYTES], "and nothing else was changed");
         let plan = Plan::there_already(paths.clone(), PAGE, true).unwrap();
@@ -391,8 +391,8 @@ mod tests {
         let plan = new(true).unwrap();
         fs::rename(&paths[0], folder.path().join("away")).unwrap();
         fs::write(&paths[0], "theirs").unwrap();
-        let told = carry_out(plan).expect_err("one is another");
-        assert!(told.message().contains("member-0` became another file"), "{}", told.message());
+        let failure = carry_out(plan).expect_err("one is another");
+        assert!(failure.message().contains("member-0` became another file"), "{}", failure.message());
         assert_eq!(fs::read(&paths[0]).unwrap(), b"theirs");
         carry_out(new(true).unwrap()).unwrap();
         assert!(FileMedia::superblock(&paths[0]).unwrap().is_some());

@@ -40,7 +40,7 @@ pub(super) fn start(context: &mut Context<'_>) -> Outcome {
     let status = child.wait().map_err(fail)?;
     match status.code() {
         // The server has printed the reason.
-        Some(code) if code != 0 => Err(Failure::Told(u8::try_from(code).unwrap_or(1))),
+        Some(code) if code != 0 => Err(Failure::Reported(u8::try_from(code).unwrap_or(1))),
         _ => Err(Failure::failed(format!("the server ended before it served: {status}"))),
     }
 }

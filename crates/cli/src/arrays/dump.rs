@@ -65,7 +65,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     });
     written?;
     if problems.map_err(failure)? > 0 {
-        context.remark("something is damaged or missing; `stripewise check` tells whether anything is lost");
+        context.remark("something is damaged or missing; `stripewise check` shows whether anything is lost");
     }
     Ok(())
 }

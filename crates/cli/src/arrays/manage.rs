@@ -182,13 +182,13 @@ impl Served {
             remember(&mut hint);
             keep(&hint);
         }
-        let asked = client.ask(command);
-        if let (Err(ClientError::Refused(error)), Some(before)) = (&asked, &before)
+        let answer = client.ask(command);
+        if let (Err(ClientError::Refused(error)), Some(before)) = (&answer, &before)
             && error.code == ControlError::REFUSED
         {
             keep(before);
         }
-        asked?;
+        answer?;
         Ok(())
     }
 }

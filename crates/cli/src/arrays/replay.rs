@@ -66,20 +66,20 @@ pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         replay.use_scheme(scheme_named(scheme, context)?);
     }
     let unfinished = replay.unfinished();
-    let told = replay.run()?;
-    describe(&told, unfinished.as_deref(), context)?;
-    match &told.difference {
+    let replayed = replay.run()?;
+    describe(&replayed, unfinished.as_deref(), context)?;
+    match &replayed.difference {
         None => Ok(writeln!(context.out, "the same operations in the same order")?),
         Some(difference) => Err(Failure::failed(format!("the run went another way at {difference}"))),
     }
 }
 
 /// Reports the replay.
-fn describe(told: &Replayed, unfinished: Option<&str>, context: &mut Context<'_>) -> std::io::Result<()> {
-    let Replayed { requests, failed_requests, operations, failed_operations, .. } = *told;
+fn describe(replayed: &Replayed, unfinished: Option<&str>, context: &mut Context<'_>) -> std::io::Result<()> {
+    let Replayed { requests, failed_requests, operations, failed_operations, .. } = *replayed;
     let out = &mut *context.out;
     let seconds = |ns: u64| ns as f64 / 1e9;
-    writeln!(out, "replayed {} events of {:.3} s", count(told.events), seconds(told.took_ns))?;
+    writeln!(out, "replayed {} events of {:.3} s", count(replayed.events), seconds(replayed.took_ns))?;
     writeln!(out, "{} requests, {} of which failed", count(requests), count(failed_requests))?;
     writeln!(
         out,
@@ -87,10 +87,10 @@ fn describe(told: &Replayed, unfinished: Option<&str>, context: &mut Context<'_>
         count(operations),
         count(failed_operations)
     )?;
-    for &(member, at) in &told.left {
+    for &(member, at) in &replayed.left {
         writeln!(out, "member {member} left after {:.3} s", seconds(at))?;
     }
-    if told.is_cut {
+    if replayed.is_cut {
         let why = unfinished.unwrap_or("its server was killed");
         writeln!(out, "the transcript ends before the run did: {why}")?;
     }

@@ -50,11 +50,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         arrays.entry(block.array.to_string()).or_default().push((path, block));
     }
     if args.json {
-        let told: Vec<Value> = arrays.values_mut().map(|found| array_json(found)).collect();
-        return context.json(&told);
+        let listed: Vec<Value> = arrays.values_mut().map(|found| array_json(found)).collect();
+        return context.json(&listed);
     }
     for found in arrays.values_mut() {
-        tell(found, context)?;
+        print(found, context)?;
     }
     if arrays.is_empty() {
         search::refuse_newer(&paths, None)?;
@@ -84,7 +84,7 @@ fn state(block: &Superblock, newest: &Superblock) -> &'static str {
     }
 }
 
-fn tell(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outcome {
+fn print(found: &mut [(PathBuf, Superblock)], context: &mut Context<'_>) -> Outcome {
     let newest = newest(found);
     let members = newest.members.len();
     let Superblock { array, name, level, scheme, .. } = &newest;
@@ -130,7 +130,7 @@ fn copies(found: &[(PathBuf, Superblock)]) -> Vec<ServedTogether<'_>> {
     let is_copied = pairs().any(|((_, one), (_, other))| one.uuid == other.uuid || one.is_fork_of(other));
     let mut copies: Vec<ServedTogether<'_>> = Vec::new();
     for member in found.iter().filter(|_| is_copied) {
-        // Without servings, members that have the same update belong together, as far as that tells.
+        // Without servings, members that have the same update belong together, as far as that shows.
         let key = |(_, block): &(PathBuf, Superblock)| {
             (block.serving, if block.serving == 0 { block.update } else { 0 })
         };

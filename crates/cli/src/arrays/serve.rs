@@ -40,7 +40,7 @@ const EXAMPLES: &[Example] = &[
         "the files of a folder as members; records the requests as a trace",
     ),
     (
-        "stripewise serve pool --detach --on-event /usr/local/bin/tell",
+        "stripewise serve pool --detach --on-event /usr/local/bin/notify",
         "in the background: returns when clients can connect; starts a program for each event",
     ),
     (
@@ -248,7 +248,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     for loss in &opened.losses {
         tracing::error!(%loss, "something that was promised is lost");
     }
-    tell_reconstructed(&opened, &mut paths, known.as_ref());
+    report_reconstructed(&opened, &mut paths, known.as_ref());
     let absent = opened.positions.iter().filter(|position| position.is_none()).count();
     if absent > 0 {
         tracing::warn!(absent, "members are absent or stale: the array is degraded");
@@ -379,7 +379,7 @@ fn offer_blanks(args: &Args, known: Option<&Hint>, paths: &mut Vec<PathBuf>) -> 
 
 /// Reports the fate of files without superblocks. Files that the array did not take are not remembered, unless they
 /// were before.
-fn tell_reconstructed(opened: &RecoveryReport, paths: &mut Vec<PathBuf>, known: Option<&Hint>) {
+fn report_reconstructed(opened: &RecoveryReport, paths: &mut Vec<PathBuf>, known: Option<&Hint>) {
     let all = std::mem::take(paths);
     for (offered, path) in (0u16..).zip(all) {
         let found = opened.reconstructed.iter().find(|one| one.offered == offered);
@@ -547,7 +547,7 @@ fn members(paths: Vec<PathBuf>, name: &str, known: Option<&Hint>) -> Outcome<Kno
     let others = found.iter().any(|(_, block)| block.array != meant.array);
     if others && meant.name != name && !is_known(&meant) {
         return Err(Failure::failed(format!(
-            "several arrays are offered, and none is called \"{name}\"; `stripewise scan` tells which they are"
+            "several arrays are offered, and none is called \"{name}\"; `stripewise scan` lists them"
         )));
     }
     let is_there = |member: &MemberRecord| {

@@ -52,34 +52,34 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if names.is_empty() {
         context.remark("no array is remembered or served here; `stripewise scan` finds arrays on devices");
     }
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     let mut worst = 0;
     for name in names {
         let patience = Duration::from_nanos(args.timeout.0.max(1));
-        let asked = Client::connect_within(&args.places.control(&name)?, patience);
-        let asked = asked.and_then(|mut client| client.status());
+        let answer = Client::connect_within(&args.places.control(&name)?, patience);
+        let answer = answer.and_then(|mut client| client.status());
         let state =
-            if matches!(asked, Err(ClientError::NoAnswer { .. })) { "no-answer" } else { "not-served" };
-        let status = asked.map_err(Failure::from);
+            if matches!(answer, Err(ClientError::NoAnswer { .. })) { "no-answer" } else { "not-served" };
+        let status = answer.map_err(Failure::from);
         worst = worst.max(match &status {
             Ok(status) => code(status.health),
             Err(_) => 2,
         });
         match (&status, args.json) {
-            (Ok(status), true) => told.push(serde_json::to_value(status).unwrap_or_default()),
+            (Ok(status), true) => listed.push(serde_json::to_value(status).unwrap_or_default()),
             (Err(error), true) => {
-                told.push(json!({ "name": name, "health": state, "reason": error.message() }));
+                listed.push(json!({ "name": name, "health": state, "reason": error.message() }));
             }
-            (Ok(status), false) => tell(status, context)?,
+            (Ok(status), false) => print(status, context)?,
             (Err(error), false) => {
                 writeln!(context.out, "{name}: {}: {}", state.replace('-', " "), error.message())?
             }
         }
     }
     if args.json {
-        context.json(&Value::from(told))?;
+        context.json(&Value::from(listed))?;
     }
-    if worst == 0 { Ok(()) } else { Err(Failure::Told(worst)) }
+    if worst == 0 { Ok(()) } else { Err(Failure::Reported(worst)) }
 }
 
 fn code(health: Health) -> u8 {
@@ -90,7 +90,7 @@ fn code(health: Health) -> u8 {
     }
 }
 
-fn tell(status: &Status, context: &mut Context<'_>) -> Outcome {
+fn print(status: &Status, context: &mut Context<'_>) -> Outcome {
     let out = &mut *context.out;
     let used = status.used_bytes.map_or(String::new(), |used| format!(", {} used", bytes(used)));
     let read_only = if status.read_only { ", read-only" } else { "" };
@@ -232,7 +232,7 @@ fn progress_line(progress: &Progress) -> String {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::NobodyThere(_) => {
+            ClientError::NoServer(_) => {
                 Self::failed(format!("{error}; `stripewise serve NAME` serves an array"))
             }
             ClientError::NoAnswer { .. }

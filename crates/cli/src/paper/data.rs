@@ -21,18 +21,18 @@ const PAPERS: [(&str, stripewise_report::Paper); 5] = {
 
 pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outcome {
     let paper = Paper::find(number)?;
-    let asked = args.asked(number, paper.claims())?;
-    for absent in paper.missing(&asked) {
+    let options = args.options(number, paper.claims())?;
+    for absent in paper.missing(&options) {
         context.remark(&format!("skipped: {absent}"));
     }
     let mut evaluation = Evaluation::default();
     let mut seeds = Vec::new();
-    for seed in asked.seed..asked.seed.saturating_add(args.seeds.get()) {
+    for seed in options.seed..options.seed.saturating_add(args.seeds.get()) {
         if args.seeds.get() > 1 {
             context.remark(&format!("seed {seed}, {} of {}", seeds.len() + 1, args.seeds));
         }
-        let asked = EvaluationOptions { seed, ..asked.clone() };
-        seeds.push(evaluation.measure(args, &paper, &asked, context)?);
+        let options = EvaluationOptions { seed, ..options.clone() };
+        seeds.push(evaluation.measure(args, &paper, &options, context)?);
         evaluation.is_first_over = true;
     }
     let Evaluation { runs, logging, intervals, spans, .. } = evaluation;
@@ -53,7 +53,7 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
         more.push(("decisions", decisions.json()));
     }
     let all: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
-    let findings = paper.findings(&asked.claims, &all, &more)?;
+    let findings = paper.findings(&options.claims, &all, &more)?;
     let maps = paper.maps(&all, &more)?;
     let json = paper.json(&findings, &maps, all[0], &more)?;
     let mut sections = paper.sections(all[0], &more)?;
@@ -85,23 +85,23 @@ impl Evaluation {
         &mut self,
         args: &Args,
         paper: &Paper,
-        asked: &EvaluationOptions,
+        options: &EvaluationOptions,
         context: &Context<'_>,
     ) -> Outcome<Vec<Measured>> {
         let mut all = Vec::new();
-        let spec = |point: &StudyPoint| Ok(paper.study(point, asked)?);
-        let searches = paper.searches(asked)?;
+        let spec = |point: &StudyPoint| Ok(paper.study(point, options)?);
+        let searches = paper.searches(options)?;
         let mut spans = Spans::new();
         let mut take = |point: &StudyPoint, study: &Study, finished: Vec<Finished>| -> Outcome {
             all.push(self.take(paper, point, study, finished)?);
             Ok(())
         };
         if searches.is_empty() {
-            spans = args.evaluate(&paper.points(asked)?, context, StudyPoint::is_slice, spec, &mut take)?;
+            spans = args.evaluate(&paper.points(options)?, context, StudyPoint::is_slice, spec, &mut take)?;
         }
         for search in searches {
-            let Some(found) = args.calibrate(paper, search, asked, context)? else { continue };
-            let points = found.points(asked)?;
+            let Some(found) = args.calibrate(paper, search, options, context)? else { continue };
+            let points = found.points(options)?;
             spans.extend(args.evaluate(&points, context, StudyPoint::is_slice, spec, &mut take)?);
         }
         if !self.is_first_over {
@@ -182,14 +182,14 @@ impl Args {
         &self,
         paper: &Paper,
         mut search: Search<'p>,
-        asked: &EvaluationOptions,
+        options: &EvaluationOptions,
         context: &Context<'_>,
     ) -> Outcome<Option<Search<'p>>> {
-        let spec = |point: &StudyPoint| Ok(paper.study(point, asked)?);
+        let spec = |point: &StudyPoint| Ok(paper.study(point, options)?);
         loop {
             let mut found = None;
             self.evaluate(
-                &search.point(asked)?,
+                &search.point(options)?,
                 context,
                 StudyPoint::is_slice,
                 spec,

@@ -12,12 +12,12 @@ use crate::failure::{Failure, Outcome};
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let seeds = u32::try_from(args.seeds.get()).ok().and_then(NonZero::new);
     let seeds = seeds.ok_or_else(|| Failure::usage("--seeds: give a smaller number"))?;
-    let asked = args.asked("default", PlannedClaim::ids())?;
-    if asked.traces.is_some() {
+    let options = args.options("default", PlannedClaim::ids())?;
+    if options.traces.is_some() {
         context.remark("skipped: real traces; the default scheme is compared with the papers' on their generated workloads");
     }
     let (mut runs, mut all) = (Vec::new(), Vec::new());
-    let mut cells = cells(&asked)?;
+    let mut cells = cells(&options)?;
     cells.iter_mut().for_each(|cell| cell.spec.seeds = seeds);
     let spec = |cell: &Cell| Ok(cell.spec.clone());
     let spans = args.evaluate(
@@ -34,6 +34,6 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
             Ok(())
         },
     )?;
-    let rows = PlannedClaim::asked(&asked);
+    let rows = PlannedClaim::requested(&options);
     args.finish(Report::new(runs), json(&rows, &all), &markdown(&rows, &all), None, &spans, context)
 }

@@ -203,7 +203,7 @@ fn list(json: bool, context: &mut Context<'_>) -> Outcome {
 
 impl Args {
     /// What is asked for of a paper with these claims.
-    fn asked(&self, paper: &str, claims: Vec<String>) -> Outcome<EvaluationOptions> {
+    fn options(&self, paper: &str, claims: Vec<String>) -> Outcome<EvaluationOptions> {
         let requests = self.requests.map(|count| count.0);
         if requests == Some(0) {
             return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));

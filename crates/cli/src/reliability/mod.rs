@@ -281,7 +281,7 @@ impl Args {
     }
 
     /// The parities that the user requested by number or level.
-    fn asked_parities(&self) -> Vec<u32> {
+    fn requested_parities(&self) -> Vec<u32> {
         self.parity.into_iter().chain(self.level.iter().map(|level| level.parity())).collect()
     }
 
@@ -293,18 +293,18 @@ impl Args {
             groups: self.groups.unwrap_or(run.groups),
             ..*rates
         };
-        let asked = self.asked_parities();
-        let own = asked.is_empty().then_some((run.parity, reference.parity));
+        let requested = self.requested_parities();
+        let own = requested.is_empty().then_some((run.parity, reference.parity));
         let alpha = run.erases_a_member() / reference.erases_a_member();
-        for (ours, theirs) in asked.into_iter().map(|parity| (parity, parity)).chain(own) {
+        for (ours, theirs) in requested.into_iter().map(|parity| (parity, parity)).chain(own) {
             lines.push(line(Some(run), of(run, ours), alpha, of(reference, theirs))?);
         }
         Ok(())
     }
 
     fn parities(&self) -> Vec<u32> {
-        let asked = self.asked_parities();
-        if asked.is_empty() { vec![1, 2] } else { asked }
+        let requested = self.requested_parities();
+        if requested.is_empty() { vec![1, 2] } else { requested }
     }
 }
 
@@ -320,10 +320,10 @@ fn line(worn: Option<&Worn>, model: Model, alpha: f64, reference: Model) -> Outc
 }
 
 fn simulate(args: &Args, line: &Line, samples: u64, seed: u64) -> Outcome<Estimate> {
-    let mut go_on = || !interrupt::requested();
+    let mut may_continue = || !interrupt::requested();
     let estimate = match args.sampling {
-        Sampling::Biased => biased(&line.model, samples, seed, &mut go_on),
-        Sampling::Direct => direct(&line.model, samples, seed, &mut go_on),
+        Sampling::Biased => biased(&line.model, samples, seed, &mut may_continue),
+        Sampling::Direct => direct(&line.model, samples, seed, &mut may_continue),
     };
     estimate.map_err(|error| match error {
         NoEstimate::Stopped => Failure::Interrupted,

@@ -82,7 +82,7 @@ pub(super) fn read(
             };
             group[..=place].rotate_right(1);
         }
-        group[1..].iter().for_each(|run| tell_differences(&group[0], run, context));
+        group[1..].iter().for_each(|run| print_differences(&group[0], run, context));
         found.push(group);
     }
     match against {
@@ -102,7 +102,7 @@ fn requests(inputs: &RunInputs) -> Requests {
 }
 
 /// Prints the settings, other than the scheme, in which two runs differ.
-fn tell_differences(reference: &Worn, run: &Worn, context: &Context<'_>) {
+fn print_differences(reference: &Worn, run: &Worn, context: &Context<'_>) {
     for ((what, ours), (_, theirs)) in run.setting.iter().zip(&reference.setting) {
         if ours != theirs {
             context.remark(&format!(

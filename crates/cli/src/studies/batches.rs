@@ -30,7 +30,7 @@ pub(crate) struct Args {
 struct Worker;
 
 impl Watch for Worker {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         !interrupt::requested()
     }
 }

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 /// The variable that names the interpreter.
 const PYTHON: &str = "STRIPEWISE_PYTHON";
 /// What the interpreter is asked for.
-const ASKED: &str = "import stripewise.cluster";
+const PROBE: &str = "import stripewise.cluster";
 /// Keeps the current folder out of the places of modules: the study may lie in a folder of others, which would run what is
 /// called as a module there.
 const ONLY_INSTALLED: &str = "-P";
@@ -59,9 +59,9 @@ fn python() -> Outcome<PathBuf> {
 
 /// Why an interpreter does not have the package; none if it has.
 fn reason_against(python: &Path) -> Option<String> {
-    let mut asked = interpreter(python);
-    asked.args(["-c", ASKED]).stdin(Stdio::null());
-    match asked.output() {
+    let mut probe = interpreter(python);
+    probe.args(["-c", PROBE]).stdin(Stdio::null());
+    match probe.output() {
         Err(error) => Some(error.to_string()),
         Ok(answer) if answer.status.success() => None,
         Ok(answer) => {

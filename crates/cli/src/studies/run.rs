@@ -106,7 +106,7 @@ struct Shown {
 }
 
 impl Watch for Shown {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         !interrupt::requested()
     }
 
@@ -172,7 +172,7 @@ fn make(args: &Making, shard: Shard, context: &mut Context<'_>) -> Outcome {
     if outcome.counts.failed > 0 {
         let file = plan.file().path.display();
         context.remark(&format!("`stripewise study errors {file}` shows why runs failed"));
-        return Err(Failure::Told(SOME_FAILED));
+        return Err(Failure::Reported(SOME_FAILED));
     }
     Ok(())
 }

@@ -129,18 +129,18 @@ impl Output {
         if let Some(read) = report(&source) {
             remarks(&read, context);
         }
-        tell(&written, path, to_stdout, self.json, context)
+        print_summary(&written, path, to_stdout, self.json, context)
     }
 }
 
-/// The format to write to `path`: the one that was `asked` for, that of the file name's ending, or `otherwise`.
+/// The format to write to `path`: the one that was `requested` for, that of the file name's ending, or `otherwise`.
 pub(super) fn format_for(
     path: &Path,
-    asked: Option<FormatName>,
+    requested: Option<FormatName>,
     otherwise: Option<FormatName>,
     option: &str,
 ) -> Outcome<FormatName> {
-    if let Some(format) = asked.or_else(|| format_of(path)).or(otherwise) {
+    if let Some(format) = requested.or_else(|| format_of(path)).or(otherwise) {
         return Ok(format);
     }
     let names: Vec<String> = format_names().into_iter().map(|(name, _)| name).collect();
@@ -154,7 +154,7 @@ pub(super) fn format_for(
 }
 
 /// Prints the summary, to the standard output unless the trace itself went there.
-fn tell(
+fn print_summary(
     written: &WriteReport,
     path: &Path,
     to_stdout: bool,

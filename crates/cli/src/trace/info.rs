@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_asked_for() {
+    fn no_line_is_wider_than_requested() {
         let requests = (0..2000).map(|n| (n * n * 77, 512 * (1 + n as u32 % 300), Kind::Write));
         let (stats, intervals) = stats(requests);
         let read = ReadReport { path: "trace.csv".into(), format: "msr".into(), ..ReadReport::default() };

@@ -43,10 +43,10 @@ fn a_server_that_is_stopped_does_not_hang_status() {
     };
     signal("-STOP");
     let begun = Instant::now();
-    let told = sandbox.run("status pool --timeout 100ms");
+    let output = sandbox.run("status pool --timeout 100ms");
     assert!(begun.elapsed() < Duration::from_secs(5));
-    assert_eq!(told.code, 2);
-    assert!(told.stdout.starts_with("pool: no answer: no answer within 0.1 s"), "{told:?}");
+    assert_eq!(output.code, 2);
+    assert!(output.stdout.starts_with("pool: no answer: no answer within 0.1 s"), "{output:?}");
     let json = sandbox.run("status pool --timeout 100ms --json").stdout;
     assert!(json.contains("\"no-answer\""), "{json}");
     signal("-CONT");
@@ -54,7 +54,7 @@ fn a_server_that_is_stopped_does_not_hang_status() {
 }
 
 #[test]
-fn metrics_that_other_machines_reach_must_be_asked_for() {
+fn metrics_that_other_machines_reach_must_be_requested() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --size 16MiB").success();
     let why = sandbox.run("serve pool --metrics 0.0.0.0:0").failure(2);

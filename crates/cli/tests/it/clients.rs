@@ -31,10 +31,10 @@ fn served() -> (Sandbox, Served) {
 fn libnbd_copies_a_disk_in_and_out() {
     let (sandbox, served) = served();
     let uri = served.uri();
-    let Some(told) = run(&sandbox, "nbdinfo", &["--json", &uri]) else { return };
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    let bytes = told["exports"][0]["export-size"].as_u64().unwrap() as usize;
-    assert_eq!(told["exports"][0]["can_multi_conn"], true);
+    let Some(output) = run(&sandbox, "nbdinfo", &["--json", &uri]) else { return };
+    let output: serde_json::Value = serde_json::from_str(&output).unwrap();
+    let bytes = output["exports"][0]["export-size"].as_u64().unwrap() as usize;
+    assert_eq!(output["exports"][0]["can_multi_conn"], true);
     let image: Vec<u8> = (0..bytes).map(|at| if at >> 20 & 1 == 0 { (at / 4099) as u8 } else { 0 }).collect();
     std::fs::write(sandbox.path().join("image"), &image).unwrap();
     run(&sandbox, "nbdcopy", &["--flush", "--connections=4", "image", &uri]);
@@ -61,8 +61,8 @@ fn qemu_writes_zeroes_discards_and_reads() {
     let mut arguments = vec!["-f", "raw", "-d", "unmap"];
     arguments.extend(commands.iter().flat_map(|command| ["-c", command]));
     arguments.push(&uri);
-    if let Some(told) = run(&sandbox, "qemu-io", &arguments) {
-        assert!(!told.contains("failed"), "{told}");
+    if let Some(output) = run(&sandbox, "qemu-io", &arguments) {
+        assert!(!output.contains("failed"), "{output}");
     }
 }
 
@@ -77,23 +77,23 @@ fn maps_show_written_data_and_trims() {
     disk.flush();
     // The extents that hold data: first byte and length.
     let wanted = [(1 << 20, 4096), ((1 << 20) + 8192, 8192), (5 << 20, 4096)];
-    if let Some(told) = run(&sandbox, "nbdinfo", &["--map", "--json", &uri]) {
-        let told: Vec<serde_json::Value> = serde_json::from_str(&told).unwrap();
-        let data = told.iter().filter(|run| run["type"] == 0);
+    if let Some(output) = run(&sandbox, "nbdinfo", &["--map", "--json", &uri]) {
+        let output: Vec<serde_json::Value> = serde_json::from_str(&output).unwrap();
+        let data = output.iter().filter(|run| run["type"] == 0);
         let data: Vec<_> =
             data.map(|run| (run["offset"].as_u64().unwrap(), run["length"].as_u64().unwrap())).collect();
-        assert_eq!(data, wanted, "{told:?}");
+        assert_eq!(data, wanted, "{output:?}");
         assert!(
-            told.iter().all(|run| run["type"] == 0 || run["type"] == 3),
-            "the rest are holes of zeros: {told:?}"
+            output.iter().all(|run| run["type"] == 0 || run["type"] == 3),
+            "the rest are holes of zeros: {output:?}"
         );
     }
-    if let Some(told) = run(&sandbox, "qemu-img", &["map", "--output=json", "-f", "raw", &uri]) {
-        let told: Vec<serde_json::Value> = serde_json::from_str(&told).unwrap();
-        let data = told.iter().filter(|run| run["data"] == true);
+    if let Some(output) = run(&sandbox, "qemu-img", &["map", "--output=json", "-f", "raw", &uri]) {
+        let output: Vec<serde_json::Value> = serde_json::from_str(&output).unwrap();
+        let data = output.iter().filter(|run| run["data"] == true);
         let data: Vec<_> =
             data.map(|run| (run["start"].as_u64().unwrap(), run["length"].as_u64().unwrap())).collect();
-        assert_eq!(data, wanted, "{told:?}");
+        assert_eq!(data, wanted, "{output:?}");
     }
 }
 

@@ -388,7 +388,7 @@ fn the_totals_of_a_run_are_named_with_their_units() {
 }
 
 #[test]
-fn a_run_tells_what_each_ssd_did() {
+fn a_run_reports_what_each_ssd_did() {
     let sandbox = Sandbox::with_trace();
     let line = "run --trace trace.csv --device paper001 --members ssd:4";
     let text = sandbox.run(line).success();

@@ -91,9 +91,9 @@ fn transcripts_and_recordings_of_an_earlier_program_are_read() {
     for (array, scheme) in [("log", "old-log"), ("in-place", "old-in-place")] {
         let path = sandbox.path().join(format!("{array}.transcript"));
         fs::write(&path, unpacked(&format!("{array}.transcript"))).unwrap();
-        let told = sandbox.run(&format!("replay {array}.transcript")).success();
-        assert!(told.contains(&format!("RAID-5 over 3 members, scheme \"{scheme}\"")), "{told}");
-        assert!(told.contains("the same operations in the same order"), "{told}");
+        let output = sandbox.run(&format!("replay {array}.transcript")).success();
+        assert!(output.contains(&format!("RAID-5 over 3 members, scheme \"{scheme}\"")), "{output}");
+        assert!(output.contains("the same operations in the same order"), "{output}");
     }
     let recording = fixture("recording");
     let info = sandbox.run_words(["trace", "info", recording.to_str().unwrap()]).success();
@@ -140,8 +140,8 @@ fn members_of_an_earlier_array_are_not_left_beside_those_of_a_new_one() {
 
 /// The output of a command, and its remarks.
 fn remarked(ended: Ended) -> (String, String) {
-    let told = ended.stderr.clone();
-    (ended.success(), told)
+    let output = ended.stderr.clone();
+    (ended.success(), output)
 }
 
 #[test]
@@ -165,9 +165,9 @@ fn former_names_of_options_and_keys_do_the_same_with_a_remark() {
         ),
         ("-s old.toml", "-s old.toml", "old.toml: `elastic.survivors` is now `elastic.relocations`"),
     ] {
-        let (old, told) = remarked(sandbox.run(&format!("{run} {former}")));
+        let (old, output) = remarked(sandbox.run(&format!("{run} {former}")));
         let (new, _) = remarked(sandbox.run(&format!("{run} {present}")));
-        assert!(told.contains(remark), "{former}: {told}");
+        assert!(output.contains(remark), "{former}: {output}");
         let digest = |text: &str| serde_json::from_str::<Value>(text).unwrap()["run_digest"].clone();
         assert!(digest(&old).is_string() && digest(&old) == digest(&new), "{former}");
     }

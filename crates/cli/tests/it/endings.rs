@@ -82,7 +82,7 @@ fn an_interrupted_conversion_leaves_no_file() {
 }
 
 #[test]
-fn colours_come_when_asked_for_and_not_into_pipes() {
+fn colours_come_when_requested_and_not_into_pipes() {
     let sandbox = Sandbox::new();
     let escape = '\u{1b}';
     for (words, coloured) in [

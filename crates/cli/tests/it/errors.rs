@@ -213,7 +213,7 @@ fn results_that_cannot_be_written_exit_with_1_and_say_where() {
 }
 
 #[test]
-fn a_file_in_the_way_is_not_replaced_unless_asked_for() {
+fn a_file_in_the_way_is_not_replaced_unless_requested() {
     let sandbox = Sandbox::with_trace();
     sandbox.write("there.msr", "mine\n");
     let message = sandbox.run("trace convert trace.csv there.msr").failure(1);

@@ -131,12 +131,12 @@ fn damage_that_a_scrub_finds_and_repairs_is_reported_and_makes_its_member_degrad
     assert!(sum("damage-found", "checksum_errors") > 10, "{all:?}");
     assert!(sum("damage-repaired", "repaired_pages") > 10, "{all:?}");
     assert_eq!(event(&sandbox, "member-degrading")["member"], 1);
-    let told = sandbox.run("status pool");
-    assert_eq!(told.code, 1, "{told:?}");
-    assert!(told.stdout.starts_with("pool: DEGRADING,"), "{told:?}");
+    let output = sandbox.run("status pool");
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stdout.starts_with("pool: DEGRADING,"), "{output:?}");
     assert!(
-        told.stdout.contains("DEGRADING: recently") && told.stdout.contains("checksum errors"),
-        "{told:?}"
+        output.stdout.contains("DEGRADING: recently") && output.stdout.contains("checksum errors"),
+        "{output:?}"
     );
     // The errors are in one spot: the member stays.
     let status = status(&sandbox);
@@ -180,8 +180,8 @@ fn without_a_spare_a_member_beyond_the_limit_stays() {
     let (sandbox, _served) = dying("durable-was", "", |_| {});
     let reached = event(&sandbox, "error-limit-reached");
     assert_eq!(reached["kept_because"], "no spare waits to take its place");
-    let told = sandbox.run("status pool");
-    assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADING"), "{told:?}");
+    let output = sandbox.run("status pool");
+    assert!(output.code == 1 && output.stdout.starts_with("pool: DEGRADING"), "{output:?}");
     assert_eq!(status(&sandbox)["members"][2]["state"], "active");
 }
 
@@ -190,8 +190,8 @@ fn without_a_limit_a_member_with_errors_degrades_and_stays() {
     let (sandbox, _served) = dying("durable-was", "--error-limit 0", |_| {});
     let degrading = event(&sandbox, "member-degrading");
     assert!(degrading["read_errors"].as_u64().unwrap() >= 10, "{degrading}");
-    let told = sandbox.run("status pool");
-    assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADING"), "{told:?}");
+    let output = sandbox.run("status pool");
+    assert!(output.code == 1 && output.stdout.starts_with("pool: DEGRADING"), "{output:?}");
     assert_eq!(status(&sandbox)["members"][2]["state"], "active");
     assert!(!kinds(&events(&sandbox)).contains(&"member-failed"));
 }
@@ -217,9 +217,9 @@ fn a_member_whose_file_is_deleted_is_noticed() {
     std::thread::sleep(Duration::from_millis(200));
     std::fs::remove_file(sandbox.path().join("pool/member-4")).unwrap();
     assert_eq!(event(&sandbox, "member-unlinked")["member"], 4);
-    let told = sandbox.run("status pool");
-    assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADING"), "{told:?}");
-    assert!(told.stdout.contains("UNLINKED: its path"), "{told:?}");
+    let output = sandbox.run("status pool");
+    assert!(output.code == 1 && output.stdout.starts_with("pool: DEGRADING"), "{output:?}");
+    assert!(output.stdout.contains("UNLINKED: its path"), "{output:?}");
 }
 
 #[test]

@@ -56,10 +56,10 @@ fn a_new_array_is_reported_and_clean() {
     let sandbox = Sandbox::new();
     let created = sandbox.run("create --files pool --size 8MiB --name mine").success();
     assert!(created.ends_with(", called \"mine\": 5 members of 8MiB in pool\n"), "{created}");
-    let told = sandbox.run("dump pool").success();
-    assert!(told.starts_with("#0: pool/member-0, 8MiB\n"), "{told}");
-    assert!(told.contains(", called \"mine\", of the scheme \"durable-was\"\n"), "{told}");
-    assert!(told.contains("RAID-5 (xor) in a log, 1 group of 5, contiguous\n"), "{told}");
+    let output = sandbox.run("dump pool").success();
+    assert!(output.starts_with("#0: pool/member-0, 8MiB\n"), "{output}");
+    assert!(output.contains(", called \"mine\", of the scheme \"durable-was\"\n"), "{output}");
+    assert!(output.contains("RAID-5 (xor) in a log, 1 group of 5, contiguous\n"), "{output}");
     assert!(sandbox.run("check pool").success().ends_with("0 chunks can be read, 0 are lost\nclean\n"));
 }
 
@@ -82,11 +82,11 @@ fn files_that_are_there_are_replaced_by_force_alone() {
 #[test]
 fn written_data_is_reported_batch_by_batch_and_clean() {
     let sandbox = written();
-    let told = sandbox.run("check pool").success();
-    assert!(told.contains("50 chunks can be read, 0 are lost\nclean\n"), "{told}");
-    let told = sandbox.run("dump pool --segment 0").success();
-    assert!(told.contains("stripe of 4 data and P: chunks "), "{told}");
-    assert!(told.contains("commit record"), "{told}");
+    let output = sandbox.run("check pool").success();
+    assert!(output.contains("50 chunks can be read, 0 are lost\nclean\n"), "{output}");
+    let output = sandbox.run("dump pool --segment 0").success();
+    assert!(output.contains("stripe of 4 data and P: chunks "), "{output}");
+    assert!(output.contains("commit record"), "{output}");
     let found: Value = serde_json::from_str(&sandbox.run("dump pool --json").success()).unwrap();
     let findings = found["findings"].as_array().unwrap();
     let segments = findings.iter().filter(|finding| finding["found"] == "segment");
@@ -118,8 +118,8 @@ fn damage_that_parity_tolerates_is_reported_and_more_is_a_loss() {
     let ended = sandbox.run("check pool");
     assert!(ended.stdout.contains("chunk 20 is LOST"), "{}", ended.stdout);
     ended.failure(1);
-    let told = sandbox.run("dump pool").success();
-    assert!(told.contains("DAMAGED: superblock on page 0: no superblock here"), "{told}");
+    let output = sandbox.run("dump pool").success();
+    assert!(output.contains("DAMAGED: superblock on page 0: no superblock here"), "{output}");
 }
 
 #[test]

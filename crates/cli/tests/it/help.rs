@@ -109,7 +109,7 @@ fn every_example_of_serving_runs() {
         // Ports may be in use on the test machine.
         let options = options.replace(":10809", ":0").replace(":9180", ":0");
         // Any program that can be started.
-        let options = options.replace("/usr/local/bin/tell", env!("CARGO_BIN_EXE_stripewise"));
+        let options = options.replace("/usr/local/bin/notify", env!("CARGO_BIN_EXE_stripewise"));
         if options.contains("--detach") {
             sandbox.run(&format!("serve pool {options}")).success();
             sandbox.run("stop pool").success();

@@ -36,10 +36,10 @@ fn a_hint_that_cannot_be_read_keeps_no_command_from_working_on_named_members() {
         let path = sandbox.path().join("state/pool.json");
         let is_replaced = spoil(&path, how);
         if how != "of no scheme" {
-            let told = sandbox.run("serve pool").failure(1);
-            assert!(told.contains("name the files"), "{how}: {told}");
-            let told = sandbox.run("scan").success();
-            assert!(!told.contains("pool"), "{how}: {told}");
+            let output = sandbox.run("serve pool").failure(1);
+            assert!(output.contains("name the files"), "{how}: {output}");
+            let output = sandbox.run("scan").success();
+            assert!(!output.contains("pool"), "{how}: {output}");
         }
         sandbox.run("check pool/").success();
         sandbox.run("events pool").success();

@@ -64,10 +64,10 @@ fn names_on_media_are_shown_and_never_obeyed() {
     ] {
         let ended = sandbox.run(line);
         is_harmless(&ended);
-        let told = format!("{}{}", ended.stdout, ended.stderr);
+        let output = format!("{}{}", ended.stdout, ended.stderr);
         let is_json = line.ends_with("--json");
         let expected = if is_json { "\\u001b[2J\\u009b2J" } else { "\\u{1b}[2J\\u{9b}2J" };
-        assert!(line.contains("nonsense") || told.contains(expected), "{line}: {told}");
+        assert!(line.contains("nonsense") || output.contains(expected), "{line}: {output}");
         if is_json {
             serde_json::from_str::<serde_json::Value>(&ended.stdout).expect("it is JSON still");
         }

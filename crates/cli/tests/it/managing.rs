@@ -33,8 +33,8 @@ fn remembered(sandbox: &Sandbox) -> Value {
     serde_json::from_slice(&std::fs::read(sandbox.path().join("state/pool.json")).unwrap()).unwrap()
 }
 
-fn spares(told: &Value) -> Vec<&Path> {
-    told["spares"].as_array().unwrap().iter().map(|path| Path::new(path.as_str().unwrap())).collect()
+fn spares(output: &Value) -> Vec<&Path> {
+    output["spares"].as_array().unwrap().iter().map(|path| Path::new(path.as_str().unwrap())).collect()
 }
 
 #[test]
@@ -86,9 +86,9 @@ fn a_spare_is_one_again_when_the_array_is_served_again_until_it_is_used() {
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
     let served = Served::start(&sandbox, "pool", "");
-    let told = status(&sandbox);
-    assert_eq!((&told["health"], spares(&told).len()), (&Value::from("clean"), 0), "{told}");
-    assert_eq!(told["members"][4]["path"], one.to_str().unwrap());
+    let output = status(&sandbox);
+    assert_eq!((&output["health"], spares(&output).len()), (&Value::from("clean"), 0), "{output}");
+    assert_eq!(output["members"][4]["path"], one.to_str().unwrap());
     assert_eq!(spares(&remembered(&sandbox)), [&three]);
     assert_eq!(served.disk().read(299 * 4096, 4096), [299u32 as u8 | 1; 4096]);
 }
@@ -143,27 +143,30 @@ fn waiting_for_a_rebuild_or_a_scrub_reports_how_it_ended() {
         let waiting = scope.spawn(|| sandbox.run("scrub pool --wait").failure(1));
         wait_until(&sandbox, |status| !status["scrub"].is_null());
         sandbox.run("scrub pool --stop").success();
-        let told = waiting.join().unwrap();
-        assert!(told.contains("the scrub was ended before it was done"), "{told}");
+        let output = waiting.join().unwrap();
+        assert!(output.contains("the scrub was ended before it was done"), "{output}");
     });
     assert_eq!(status(&sandbox)["last_scrub"]["complete"], false);
     sandbox.run("rate pool unlimited").success();
-    let told = sandbox.run("scrub pool --wait").success();
-    assert!(told.ends_with(" 0 damaged, 0 repaired, 0 lost\n"), "{told}");
+    let output = sandbox.run("scrub pool --wait").success();
+    assert!(output.ends_with(" 0 damaged, 0 repaired, 0 lost\n"), "{output}");
     let complete = status(&sandbox)["last_scrub"].clone();
     assert_eq!(complete["complete"], true);
     sandbox.run("rate pool 1KiB").success();
     sandbox.run("scrub pool").success();
-    let told = status(&sandbox);
-    assert!(!told["scrub"].is_null() && told["last_scrub"] == complete, "the last one that ended: {told}");
+    let output = status(&sandbox);
+    assert!(
+        !output["scrub"].is_null() && output["last_scrub"] == complete,
+        "the last one that ended: {output}"
+    );
     sandbox.run("scrub pool --stop").success();
     sandbox.run("fail pool 2").success();
     thread::scope(|scope| {
         let waiting = scope.spawn(|| sandbox.run("replace pool 2 pool/new --wait").failure(1));
         wait_until(&sandbox, |status| status["health"] == "rebuilding");
         sandbox.run("fail pool 2").success();
-        let told = waiting.join().unwrap();
-        assert!(told.contains("member 2 is failed again: it was taken out of service"), "{told}");
+        let output = waiting.join().unwrap();
+        assert!(output.contains("member 2 is failed again: it was taken out of service"), "{output}");
     });
 }
 
@@ -176,15 +179,15 @@ fn waiting_for_a_halted_rebuild_reports_the_halt() {
         wait_until(&sandbox, |status| status["health"] == "rebuilding");
         sandbox.run("fail pool 2 --force").success();
         sandbox.run("fail pool 3 --force").success();
-        let told = waiting.join().unwrap();
+        let output = waiting.join().unwrap();
         let halted = "the rebuild is halted: more members of group 0 failed than its parity tolerates\n  \
             it continues when a failed member returns";
-        assert!(told.contains(halted), "{told}");
+        assert!(output.contains(halted), "{output}");
     });
-    let told = sandbox.run("status pool");
+    let output = sandbox.run("status pool");
     assert!(
-        told.code == 2 && told.stdout.contains("\n  rebuild HALTED: more members of group 0"),
-        "{told:?}"
+        output.code == 2 && output.stdout.contains("\n  rebuild HALTED: more members of group 0"),
+        "{output:?}"
     );
     // The array continues with the failed member, as announced.
     served.kill();
@@ -203,28 +206,31 @@ fn answer(sandbox: &Sandbox, answers: Vec<Result<Value, i64>>) {
     let (mut client, _) = listener.accept().unwrap();
     let mut lines = BufReader::new(client.try_clone().unwrap()).lines();
     for answer in answers {
-        let asked: Value = serde_json::from_str(&lines.next().expect("it asks").unwrap()).unwrap();
-        let (id, error) = (&asked["id"], |code| json!({ "code": code, "message": "for a test" }));
-        let told = match answer {
+        let request: Value = serde_json::from_str(&lines.next().expect("it asks").unwrap()).unwrap();
+        let (id, error) = (&request["id"], |code| json!({ "code": code, "message": "for a test" }));
+        let output = match answer {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             Err(code) => json!({ "jsonrpc": "2.0", "id": id, "error": error(code) }),
         };
-        client.write_all(format!("{told}\n").as_bytes()).unwrap();
+        client.write_all(format!("{output}\n").as_bytes()).unwrap();
     }
 }
 
 #[test]
-fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
+fn a_server_that_is_busy_is_polled_again_and_one_that_is_gone_is_not() {
     let (sandbox, server) = served("--rate 1KiB");
     let idle = status(&sandbox);
-    let goes_on = thread::scope(|scope| {
+    let running = thread::scope(|scope| {
         let waiting = scope.spawn(|| sandbox.run("scrub pool --wait").failure(1));
         wait_until(&sandbox, |status| !status["scrub"].is_null());
-        let goes_on = status(&sandbox);
+        let running = status(&sandbox);
         server.kill();
-        let told = waiting.join().unwrap();
-        assert!(told.contains("the scrub cannot be waited for: ") && told.contains("begins again"), "{told}");
-        goes_on
+        let output = waiting.join().unwrap();
+        assert!(
+            output.contains("the scrub cannot be waited for: ") && output.contains("begins again"),
+            "{output}"
+        );
+        running
     });
     let wait_for = |answers| {
         thread::scope(|scope| {
@@ -238,10 +244,10 @@ fn a_server_that_is_busy_is_asked_again_and_one_that_is_gone_is_not() {
         })
     };
     let (busy, ends, refused) = (Err(2), Err(3), Err(1));
-    wait_for(vec![Ok(Value::Null), busy.clone(), Ok(goes_on.clone()), busy, Ok(idle)]).success();
+    wait_for(vec![Ok(Value::Null), busy.clone(), Ok(running.clone()), busy, Ok(idle)]).success();
     for error in [ends, refused] {
-        let told = wait_for(vec![Ok(Value::Null), Ok(goes_on.clone()), error]).failure(1);
-        assert!(told.contains("the scrub cannot be waited for: for a test"), "{told}");
+        let output = wait_for(vec![Ok(Value::Null), Ok(running.clone()), error]).failure(1);
+        assert!(output.contains("the scrub cannot be waited for: for a test"), "{output}");
     }
 }
 
@@ -254,8 +260,8 @@ fn an_array_that_lost_something_is_not_clean() {
         let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
         file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();
     }
-    let told = sandbox.run("scrub pool --wait").failure(1);
-    assert!(told.contains("chunks are lost: reads of them fail until they are written again"), "{told}");
-    let told = sandbox.run("status pool");
-    assert!(told.code == 1 && told.stdout.starts_with("pool: IMPAIRED"), "{told:?}");
+    let output = sandbox.run("scrub pool --wait").failure(1);
+    assert!(output.contains("chunks are lost: reads of them fail until they are written again"), "{output}");
+    let output = sandbox.run("status pool");
+    assert!(output.code == 1 && output.stdout.starts_with("pool: IMPAIRED"), "{output:?}");
 }

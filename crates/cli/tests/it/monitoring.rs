@@ -140,8 +140,8 @@ fn a_rebuild_that_lost_something_is_a_warning_until_one_has_lost_nothing() {
     let file = std::fs::OpenOptions::new().write(true).open(sandbox.path().join("pool/member-0")).unwrap();
     file.write_all_at(&vec![0xdb; 512 << 10], 128 << 10).unwrap();
     sandbox.run("fail pool 1").success();
-    let told = sandbox.run("replace pool 1 pool/new --wait").failure(1);
-    assert!(told.contains(" stripes lost data, as other members lost their parts of them"), "{told}");
+    let output = sandbox.run("replace pool 1 pool/new --wait").failure(1);
+    assert!(output.contains(" stripes lost data, as other members lost their parts of them"), "{output}");
     assert_status(&sandbox.run("status pool"), 1, "IMPAIRED", " stripes LOST data\n");
     // After a rewrite all data is readable.
     (0..300).for_each(|chunk| disk.write(chunk * CHUNK, &content(chunk)));
@@ -150,8 +150,8 @@ fn a_rebuild_that_lost_something_is_a_warning_until_one_has_lost_nothing() {
     sandbox.run("fail pool 1").success();
     sandbox.run("replace pool 1 pool/newer --wait").success();
     // The damage may have made member 0 a degrading one by now.
-    let told = sandbox.run("status pool").stdout;
-    assert!(!told.contains("IMPAIRED") && !told.contains("LOST"), "{told}");
+    let output = sandbox.run("status pool").stdout;
+    assert!(!output.contains("IMPAIRED") && !output.contains("LOST"), "{output}");
 }
 
 #[test]

@@ -21,8 +21,8 @@ fn sizes_that_are_no_multiple_of_the_page_are_rounded_down_by_every_command() {
     let sandbox = Sandbox::new();
     let names = ["a", "b", "c", "d", "e"];
     (0..).zip(names).for_each(|(nth, name)| set_size(&sandbox, name, 16 * MIB + 512 * (nth + 1)));
-    let told = sandbox.run(&format!("create pool {}", names.join(" "))).success();
-    assert!(told.contains("5 members of 16MiB"), "{told}");
+    let output = sandbox.run(&format!("create pool {}", names.join(" "))).success();
+    assert!(output.contains("5 members of 16MiB"), "{output}");
     let served = Served::start(&sandbox, "pool", "");
     let mut disk = served.disk();
     (0..300).for_each(|chunk| disk.write(chunk * 4096, &[chunk as u8 | 1; 4096]));
@@ -57,11 +57,11 @@ fn members_that_grow_while_they_serve_and_between_two_servings_are_not_damaged()
     set_size(&sandbox, "pool/member-1", 20 * MIB);
     // The server looks at superblocks each second, and reports damage after two looks.
     std::thread::sleep(std::time::Duration::from_secs(4));
-    let told = status(&sandbox);
+    let output = status(&sandbox);
     assert_eq!(
-        (&told["health"], &told["members"][1]["damaged_superblocks"]),
+        (&output["health"], &output["members"][1]["damaged_superblocks"]),
         (&"clean".into(), &0.into()),
-        "{told}"
+        "{output}"
     );
     let scrubbed = sandbox.run("scrub pool --wait").success();
     assert!(

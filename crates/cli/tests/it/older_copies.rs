@@ -38,8 +38,8 @@ fn stop(sandbox: &Sandbox, served: Served) {
 }
 
 fn health(sandbox: &Sandbox) -> Value {
-    let told = sandbox.run("status pool --json").stdout;
-    serde_json::from_str::<Value>(&told).unwrap()[0]["health"].clone()
+    let output = sandbox.run("status pool --json").stdout;
+    serde_json::from_str::<Value>(&output).unwrap()[0]["health"].clone()
 }
 
 /// A member's file is copied while the array is stopped; the array is served and overwritten; the member fails and

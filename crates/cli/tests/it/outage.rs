@@ -48,10 +48,10 @@ fn beyond_parity_writes_fail_at_once_and_the_array_stops() {
         disk.answer().expect("reads are answered");
     }
     assert!(!flush(&mut disk));
-    let told = sandbox.run("status pool");
+    let output = sandbox.run("status pool");
     assert!(
-        told.code == 2 && told.stdout.contains("FAILED") && told.stdout.contains("BEYOND PARITY"),
-        "{told:?}"
+        output.code == 2 && output.stdout.contains("FAILED") && output.stdout.contains("BEYOND PARITY"),
+        "{output:?}"
     );
     assert_eq!(status(&sandbox)["beyond_parity"], true);
     let stopped = sandbox.run("stop pool").failure(1);
@@ -81,7 +81,7 @@ fn members_return_without_a_restart_and_one_flush_of_each_client_fails() {
 }
 
 #[test]
-fn a_scrub_of_a_full_log_with_a_damaged_member_ends_and_writes_and_stop_go_on() {
+fn a_scrub_of_a_full_log_with_a_damaged_member_ends_and_writes_and_stop_continue() {
     let sandbox = Sandbox::new();
     sandbox.run("create pool --files pool --count 6 --size 32MiB --scheme durable-raid6-was").success();
     // The limit would fail the member first.

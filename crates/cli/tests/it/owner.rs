@@ -58,8 +58,8 @@ impl Pages {
 }
 
 fn scanned(sandbox: &Sandbox) -> Value {
-    let told = sandbox.run("scan pool --json").success();
-    serde_json::from_str::<Value>(&told).unwrap()[0]["owner"].clone()
+    let output = sandbox.run("scan pool --json").success();
+    serde_json::from_str::<Value>(&output).unwrap()[0]["owner"].clone()
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn a_server_whose_array_was_taken_over_ends_with_an_error_and_writes_nothing_mor
     pages.put(&claim);
     let code = served.wait();
     assert_eq!(code, 1);
-    let told = sandbox.run("events pool --json").success();
-    assert!(told.contains("\"kind\":\"array-taken-over\""), "{told}");
+    let output = sandbox.run("events pool --json").success();
+    assert!(output.contains("\"kind\":\"array-taken-over\""), "{output}");
     assert!(began.elapsed() < Duration::from_secs(5));
     pages.put(&claim);
     // The other host reads what the first one flushed.
@@ -170,7 +170,7 @@ fn of_version_1(sandbox: &Sandbox) {
 }
 
 #[test]
-fn an_array_of_version_1_is_served_as_it_is_and_upgraded_when_that_is_asked_for() {
+fn an_array_of_version_1_is_served_as_it_is_and_upgraded_when_that_is_requested() {
     let sandbox = Sandbox::new();
     of_version_1(&sandbox);
     let served = Served::start(&sandbox, "pb", &format!("--files old {A}"));
@@ -180,11 +180,14 @@ fn an_array_of_version_1_is_served_as_it_is_and_upgraded_when_that_is_asked_for(
     assert_eq!(served.disk().read(512, 512), [2; 512]);
     sandbox.run("stop pb").success();
     served.wait();
-    let told = sandbox.run("upgrade pb --dry-run").success();
-    assert!(told.contains("would upgrade") && told.contains("from version 1 of the format to 2"), "{told}");
-    assert!(told.contains("owner: page 310"), "{told}");
-    let told = sandbox.run("upgrade pb").success();
-    assert!(told.starts_with("upgraded array"), "{told}");
+    let output = sandbox.run("upgrade pb --dry-run").success();
+    assert!(
+        output.contains("would upgrade") && output.contains("from version 1 of the format to 2"),
+        "{output}"
+    );
+    assert!(output.contains("owner: page 310"), "{output}");
+    let output = sandbox.run("upgrade pb").success();
+    assert!(output.starts_with("upgraded array"), "{output}");
     assert!(sandbox.run("upgrade pb").success().contains("has version 2 of the format already"));
     let served =
         Served::start(&sandbox, "pb", &format!("--files old {}", A.split(" --heartbeat").next().unwrap()));

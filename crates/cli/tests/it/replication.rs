@@ -65,10 +65,10 @@ fn seeds_that_change_nothing_are_two_and_the_output_says_why_seeds_ended() {
     // A report of these runs has the wider intervals, as that of the comparison itself.
     let page = || std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
     let compared = page();
-    let told = sandbox.run("report").success();
+    let output = sandbox.run("report").success();
     assert!(
-        told.contains("intervals are wider, as seeds ended when one was narrow: up to 12 looks"),
-        "{told}"
+        output.contains("intervals are wider, as seeds ended when one was narrow: up to 12 looks"),
+        "{output}"
     );
     std::fs::remove_dir_all(sandbox.path().join("stripewise-results/until")).unwrap();
     assert!(!sandbox.run("report").success().contains("intervals"));

@@ -181,8 +181,8 @@ fn system_calls(names: &[String]) -> Option<BTreeSet<String>> {
     };
     names.iter().for_each(|name| sort(name, &mut sets));
     while let Some(set) = sets.pop() {
-        let mut told = Command::new("systemd-analyze");
-        let output = told.args(["syscall-filter", "--no-pager", &set]).output().ok()?;
+        let mut command = Command::new("systemd-analyze");
+        let output = command.args(["syscall-filter", "--no-pager", &set]).output().ok()?;
         let text = String::from_utf8(output.stdout).ok().filter(|text| !text.is_empty())?;
         let members = text.lines().skip(1).map(str::trim).filter(|line| !line.starts_with('#'));
         members.for_each(|name| sort(name, &mut sets));

@@ -109,8 +109,8 @@ fn what_was_flushed_outlives_a_kill_and_a_signal_ends_it_in_order() {
     served.kill();
     assert!(disk.answer().is_none_or(|answer| answer.outcome.is_ok()));
     // The server's sockets still exist, and no server listens.
-    let told = sandbox.run("status");
-    assert!(told.code == 2 && told.stdout.contains("pool: not served"), "{told:?}");
+    let output = sandbox.run("status");
+    assert!(output.code == 2 && output.stdout.contains("pool: not served"), "{output:?}");
     let served = Served::start(&sandbox, "pool", "");
     verify(&mut served.disk(), 0..200);
     let mut disk = served.disk();
@@ -158,8 +158,8 @@ fn a_member_is_lost_and_replaced_under_load_and_returns() {
     assert!(refused.contains("member 2 is in service"), "{refused}");
     assert!(sandbox.run("fail pool 9").failure(1).contains("there is no member 9"));
     sandbox.run("fail pool 2").success();
-    let told = sandbox.run("status");
-    assert!(told.code == 1 && told.stdout.starts_with("pool: DEGRADED"), "{told:?}");
+    let output = sandbox.run("status");
+    assert!(output.code == 1 && output.stdout.starts_with("pool: DEGRADED"), "{output:?}");
     verify(&mut disk, 0..500);
     fill(&mut disk, 500..700);
     // An existing file with content is not taken unless forced.
@@ -284,17 +284,17 @@ fn what_has_to_wait_is_answered_all_the_same() {
     let mut disk = served.disk();
     fill(&mut disk, 0..256);
     let wanted: Vec<u8> = (0..256).flat_map(content).collect();
-    let asked: Vec<u64> = (0..600).map(|nth: u64| nth % 192).collect();
-    for &chunk in &asked {
+    let chunks: Vec<u64> = (0..600).map(|nth: u64| nth % 192).collect();
+    for &chunk in &chunks {
         disk.client.read(chunk * 4096, 256 << 10);
     }
     disk.send();
     std::thread::sleep(Duration::from_millis(300));
-    let first = disk.client.read(0, 4096).0 - asked.len() as u64;
-    for _ in 0..=asked.len() {
+    let first = disk.client.read(0, 4096).0 - chunks.len() as u64;
+    for _ in 0..=chunks.len() {
         let answer = disk.answer().expect("the server answers");
         let Ok(Found::Data(data)) = answer.outcome else { panic!("it is read: {answer:?}") };
-        let chunk = asked.get((answer.cookie.0 - first) as usize).copied().unwrap_or(0) as usize;
+        let chunk = chunks.get((answer.cookie.0 - first) as usize).copied().unwrap_or(0) as usize;
         assert!(data[..] == wanted[chunk * 4096..][..data.len()], "chunk {chunk}");
     }
     assert_eq!(disk.client.in_flight(), 0);
@@ -376,11 +376,12 @@ fn one_array_has_one_server_and_one_name() {
 }
 
 fn verify_names(sandbox: &Sandbox) {
-    let told = sandbox.run("status --json");
-    let told: Value = serde_json::from_str(&told.stdout).unwrap();
-    let names: Vec<&str> = told.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let output = sandbox.run("status --json");
+    let output: Value = serde_json::from_str(&output.stdout).unwrap();
+    let names: Vec<&str> =
+        output.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["other", "pool"]);
-    assert_eq!(told[0]["health"], "not-served");
+    assert_eq!(output[0]["health"], "not-served");
 }
 
 #[test]
@@ -483,12 +484,12 @@ fn metrics_status_and_page_are_served_over_http() {
         assert!(has(line), "{line} is not in\n{metrics}");
     }
     assert!(metrics.ends_with("# EOF\n"));
-    let told: Value = serde_json::from_str(&get("/status.json")).unwrap();
-    let streams = told["log"]["streams"].as_array().unwrap();
+    let output: Value = serde_json::from_str(&get("/status.json")).unwrap();
+    let streams = output["log"]["streams"].as_array().unwrap();
     let of_hosts = streams.iter().filter(|stream| stream["filled_by"] == "hosts");
     assert_eq!(of_hosts.map(|stream| stream["chunks"].as_u64().unwrap()).sum::<u64>(), 10, "{streams:?}");
     assert!(metrics.contains("stripewise_stream_chunks_total{"), "{metrics}");
-    assert_eq!(told["requests"][1]["requests"], 10);
+    assert_eq!(output["requests"][1]["requests"], 10);
     assert!(get("/").starts_with("<!doctype html>"));
 }
 
@@ -530,8 +531,8 @@ fn served_data_is_recorded_and_replayed_with_other_schemes() {
     drop(disk);
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
-    let told = sandbox.run("trace info served").success();
-    assert!(told.contains("401 (199 reads, 200 writes, 0 trims, 2 flushes)"), "{told}");
+    let output = sandbox.run("trace info served").success();
+    assert!(output.contains("401 (199 reads, 200 writes, 0 trims, 2 flushes)"), "{output}");
     let compared = sandbox
         .run("compare --seeds 1 --trace served --scheme baseline --scheme was --device ssdsim-5+1 --json")
         .success();

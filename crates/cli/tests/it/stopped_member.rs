@@ -126,8 +126,8 @@ fn content(page: u64) -> Vec<u8> {
 #[track_caller]
 fn timed_status(sandbox: &Sandbox) -> (Value, Duration) {
     let begun = Instant::now();
-    let told = status(sandbox);
-    (told, begun.elapsed())
+    let output = status(sandbox);
+    (output, begun.elapsed())
 }
 
 /// Reads and checks every page once, in order, and returns how long each took, the longest last.
@@ -185,23 +185,23 @@ fn check(scheme: &str) {
     fuse.signal("-STOP");
     let stopped = Instant::now();
     let took = read_all(&mut disk);
-    let (told, answered) = timed_status(sandbox);
+    let (output, answered) = timed_status(sandbox);
     let read = stopped.elapsed();
     println!("{scheme}: longest read {:?}, all {read:?}; status {answered:?}", took[took.len() - 1]);
     // Any later, and reads may have waited for the member until it failed.
     assert!(read < Duration::from_millis(1800), "the test came to this too late: {read:?}");
     assert!(took[took.len() - 1] < LONGEST && took[took.len() - 2] < SOON, "{took:?}");
     assert_eq!(
-        (&told["health"], &told["members"][2]["state"]),
+        (&output["health"], &output["members"][2]["state"]),
         (&"clean".into(), &"active".into()),
-        "{told}"
+        "{output}"
     );
-    assert_eq!(told["members"][2]["slow"], true, "{told}");
+    assert_eq!(output["members"][2]["slow"], true, "{output}");
     assert!(answered < Duration::from_secs(1), "{answered:?}");
 
     wait_until(sandbox, |status| status["health"] == "degraded");
-    let told = status(sandbox);
-    assert_eq!(told["members"][2]["state"], "failed", "{told}");
+    let output = status(sandbox);
+    assert_eq!(output["members"][2]["state"], "failed", "{output}");
     assert!(stopped.elapsed() < Duration::from_secs(10), "{:?}", stopped.elapsed());
     disk.write(0, &content(0));
     disk.flush();
@@ -211,18 +211,18 @@ fn check(scheme: &str) {
     let mut replaced = sandbox.command();
     let replaced = replaced.args("replace pool 2 fuse/member --wait".split(' ')).spawn().expect("it starts");
     std::thread::sleep(2 * SOON);
-    let (told, answered) = timed_status(sandbox);
+    let (output, answered) = timed_status(sandbox);
     assert!(
-        told["members"][2]["state"] == "failed" && answered < Duration::from_secs(1),
-        "{answered:?}: {told}"
+        output["members"][2]["state"] == "failed" && answered < Duration::from_secs(1),
+        "{answered:?}: {output}"
     );
     assert!(read_all(&mut disk)[PAGES as usize - 1] < LONGEST);
 
     fuse.signal("-CONT");
     let ended = replaced.wait_with_output().expect("it ends").status;
     assert!(ended.success(), "{ended}");
-    let told = status(sandbox);
-    assert_eq!(told["health"], "clean", "{told}");
+    let output = status(sandbox);
+    assert_eq!(output["health"], "clean", "{output}");
     read_all(&mut disk);
     drop(disk);
     sandbox.run("stop pool").success();
@@ -293,21 +293,21 @@ fn writes_of_a_log_wait_a_moment_for_a_member_that_is_stopped_and_it_returns_by_
         for round in 1..=2 {
             fuse.signal("-STOP");
             let longest = write_all(&mut disk);
-            let told = status(sandbox);
+            let output = status(sandbox);
             println!("{scheme}, round {round}: longest write {longest:?}");
             assert!(longest < Duration::from_secs(5), "the timeout is 30 s: {longest:?}");
-            let member = &told["members"][2];
-            assert_eq!(member["state"], "failed", "{told}");
-            assert!(member["reason"].to_string().contains("until it answers"), "{told}");
-            assert_eq!(told["spares"].as_array().map(Vec::len), Some(1), "it may answer soon: {told}");
+            let member = &output["members"][2];
+            assert_eq!(member["state"], "failed", "{output}");
+            assert!(member["reason"].to_string().contains("until it answers"), "{output}");
+            assert_eq!(output["spares"].as_array().map(Vec::len), Some(1), "it may answer soon: {output}");
             fuse.signal("-CONT");
             wait_until(sandbox, |status| status["health"] == "clean");
-            let told = status(sandbox);
-            let timeouts = told["members"][2]["total_errors"]["timeouts"].as_u64();
+            let output = status(sandbox);
+            let timeouts = output["members"][2]["total_errors"]["timeouts"].as_u64();
             assert_eq!(
-                (told["members"][2]["state"].as_str(), timeouts),
+                (output["members"][2]["state"].as_str(), timeouts),
                 (Some("active"), Some(round)),
-                "{told}"
+                "{output}"
             );
         }
         read_all(&mut disk);
@@ -334,8 +334,8 @@ fn a_spare_replaces_a_member_of_a_log_that_does_not_answer_within_the_timeout() 
     write_all(&mut disk);
     wait_until(sandbox, |status| status["health"] == "clean");
     assert!(stopped.elapsed() > Duration::from_secs(2), "{:?}", stopped.elapsed());
-    let told = status(sandbox);
-    assert!(told["members"][2]["path"].to_string().contains("spare"), "{told}");
+    let output = status(sandbox);
+    assert!(output["members"][2]["path"].to_string().contains("spare"), "{output}");
     fuse.signal("-CONT");
     read_all(&mut disk);
     drop(disk);
@@ -397,11 +397,11 @@ fn with_as_many_hanging_members_as_parity_tolerates_reads_continue_and_writes_af
     disk.write(0, &content(0));
     disk.flush();
     assert!(began.elapsed() < Duration::from_secs(12), "{:?}", began.elapsed());
-    let told = status(&several.sandbox);
+    let output = status(&several.sandbox);
     assert_eq!(
-        (&told["members"][0]["state"], &told["members"][1]["state"]),
+        (&output["members"][0]["state"], &output["members"][1]["state"]),
         (&"failed".into(), &"failed".into()),
-        "{told}"
+        "{output}"
     );
     read_all(&mut disk);
     drop(disk);

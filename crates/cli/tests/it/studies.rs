@@ -239,14 +239,14 @@ fn clean_removes_old_files_that_are_half_written_and_nothing_else() {
     }
     let before = std::time::SystemTime::now() - Duration::from_secs(7200);
     std::fs::File::options().write(true).open(partial("old")).unwrap().set_modified(before).unwrap();
-    let told = sandbox.run("study clean study.toml --dry-run").success();
-    assert!(told.starts_with("would remove study.results/runs/old.partial: 2 KiB, 2"), "{told}");
+    let output = sandbox.run("study clean study.toml --dry-run").success();
+    assert!(output.starts_with("would remove study.results/runs/old.partial: 2 KiB, 2"), "{output}");
     assert!(
-        told.ends_with("would remove 1 half written files, 2 KiB\n") && partial("old").exists(),
-        "{told}"
+        output.ends_with("would remove 1 half written files, 2 KiB\n") && partial("old").exists(),
+        "{output}"
     );
-    let told = sandbox.run("study clean study.toml").success();
-    assert!(told.starts_with("removed study.results/runs/old.partial"), "{told}");
+    let output = sandbox.run("study clean study.toml").success();
+    assert!(output.starts_with("removed study.results/runs/old.partial"), "{output}");
     assert!(!partial("old").exists() && partial("new").exists());
     assert!(sandbox.run("study clean study.toml --older-than soon").failure(2).contains("10min or 1h"));
     sandbox.run("study clean study.toml --older-than 0s").success();
@@ -270,13 +270,13 @@ fn ten_thousand_runs_take_at_most_fifteen_percent_more_processor_time_than_alone
     let mut shell = sandbox.within(std::process::Command::new("sh"));
     let script = "\"$0\" study run study.toml --jobs 2 >&2; times";
     let ended = shell.args(["-c", script, env!("CARGO_BIN_EXE_stripewise")]).output().unwrap();
-    let told = String::from_utf8(ended.stdout).unwrap();
+    let output = String::from_utf8(ended.stdout).unwrap();
     // The second line has the times of the children: 1m2.34s 0m5.67s.
     let seconds = |time: &str| -> f64 {
         let (minutes, seconds) = time.trim_end_matches('s').split_once('m').unwrap();
         minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
     };
-    let study: f64 = told.lines().nth(1).unwrap().split(' ').map(seconds).sum();
+    let study: f64 = output.lines().nth(1).unwrap().split(' ').map(seconds).sum();
     let status = json(&sandbox.run("study status study.toml --json").success());
     let runs = status["cpu_ns"].as_f64().unwrap() / 1e9;
     println!("{} runs: {runs:.1} s, the study {study:.1} s, {:.3} times", status["runs"], study / runs);

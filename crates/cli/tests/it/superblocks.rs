@@ -102,9 +102,9 @@ fn status_shows_superblocks_that_were_zeroed_within_seconds_until_a_scrub_repair
         assert_eq!(status(&sandbox)["health"], "clean", "{scheme}");
         wipe(&sandbox, 1);
         wait_for(&sandbox, "degrading");
-        let told = sandbox.run("status pool");
-        assert_eq!(told.code, 1, "{told:?}");
-        assert!(told.stdout.contains("SUPERBLOCK: 2 of 2 copies are damaged"), "{told:?}");
+        let output = sandbox.run("status pool");
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stdout.contains("SUPERBLOCK: 2 of 2 copies are damaged"), "{output:?}");
         let found = events(&sandbox, "damage-found");
         assert_eq!(
             (&found[0]["member"], &found[0]["damaged_superblocks"]),
@@ -177,8 +177,8 @@ fn members_without_superblocks_are_recognized_by_force() {
         assert!(line.contains(&format!("it is member {member}: ")), "{line}");
         assert!(line.contains("its superblocks are reconstructed"), "{line}");
     }
-    let told = events(&sandbox, "superblock-reconstructed");
-    assert_eq!(told.iter().map(|event| event["member"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 2]);
+    let output = events(&sandbox, "superblock-reconstructed");
+    assert_eq!(output.iter().map(|event| event["member"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 2]);
     sandbox.run("stop pool").success();
     assert_eq!(served.wait(), 0);
     let served = Served::start(&sandbox, "pool", "");

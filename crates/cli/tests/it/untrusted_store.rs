@@ -146,8 +146,8 @@ fn a_message_of_a_store_is_one_row() {
     let failure =
         r#"{"run": "one\ntwo", "message": "a\nbaseline, seed 1  1  none", "attempts": 1, "refused": false}"#;
     sandbox.write(&format!("study.results/errors/{}.json", "ab".repeat(16)), failure);
-    let told = sandbox.run("study errors study.toml").success();
-    assert!(told.contains("one\\ntwo") && told.contains("a\\nbaseline"), "{told}");
+    let output = sandbox.run("study errors study.toml").success();
+    assert!(output.contains("one\\ntwo") && output.contains("a\\nbaseline"), "{output}");
     let json = sandbox.run("study errors study.toml --json").success();
     assert!(json.contains("one\\ntwo"), "{json}");
 }

@@ -46,20 +46,20 @@ impl<B: Backend> Engine<B> {
             return Ok(());
         }
         let now = self.clock.now();
-        self.member_io.told(|| Event::Drained { now });
+        self.member_io.record_event(|| Event::Drained { now });
         self.array.drain(now, &mut self.member_io);
-        self.member_io.told(|| Event::Checkpoint { now });
+        self.member_io.record_event(|| Event::Checkpoint { now });
         self.array.checkpoint(now, &mut self.member_io);
         self.finish()?;
         self.run(Request::Flush)?;
         // A flush may start work that continues after it.
         self.finish()?;
         let now = self.clock.now();
-        self.member_io.told(|| Event::VerifySuperblocks { now });
+        self.member_io.record_event(|| Event::VerifySuperblocks { now });
         self.array.verify_superblocks(now, &mut self.member_io);
         self.finish()?;
         let now = self.clock.now();
-        self.member_io.told(|| Event::Stopped { now });
+        self.member_io.record_event(|| Event::Stopped { now });
         self.array.stop(now, &mut self.member_io);
         self.finish()
     }
@@ -69,7 +69,7 @@ impl<B: Backend> Engine<B> {
     /// # Errors
     /// When the end of a transcript could not be written.
     pub fn end(mut self) -> Result<Vec<B::Member>, EngineError> {
-        self.member_io.told(|| Event::Closed);
+        self.member_io.record_event(|| Event::Closed);
         let written = self.member_io.scribe.take().map_or(Ok(()), |scribe| scribe.finish());
         self.member_io.backend.let_go(self.array.memory());
         written?;

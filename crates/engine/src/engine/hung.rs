@@ -53,14 +53,14 @@ impl<B: Backend> Engine<B> {
         let limit = self.stall.as_nanos();
         let mut is_any = false;
         for member in 0..self.member_io.backend.count() {
-            let still_ns = self.member_io.watch.still_ns(member);
-            let hangs = u128::from(still_ns) >= limit && self.member_io.is_writing(member);
+            let stalled_ns = self.member_io.watch.stalled_ns(member);
+            let hangs = u128::from(stalled_ns) >= limit && self.member_io.is_writing(member);
             if !hangs || !self.array.tolerates_loss_of(member) {
                 continue;
             }
             self.member_io.backend.suspend(member, self.array.memory());
             self.member_io.note_hang(member);
-            self.lose(member, Failure::Hung { waited: Duration::from_nanos(still_ns) });
+            self.lose(member, Failure::Hung { waited: Duration::from_nanos(stalled_ns) });
             self.hung.push(HungMember { member, since: self.clock.now(), answered: None });
             is_any = true;
         }

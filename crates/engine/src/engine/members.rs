@@ -7,13 +7,13 @@ use super::Engine;
 use crate::backend::Backend;
 use crate::error::EngineError;
 use crate::failure::Failure;
+use crate::file_backend::Files;
 use crate::files::MemberFile;
 use crate::incidents::Incident;
 use crate::media::{FileMedia, Returning};
 use crate::store::Store;
 use crate::transcript::Event;
 use crate::uuid::random_uuid;
-use crate::ways::Files;
 
 impl<B: Backend> Engine<B> {
     /// Takes a member out of service. From now on its content is decoded from the other members.
@@ -21,7 +21,7 @@ impl<B: Backend> Engine<B> {
     /// # Errors
     /// When there is no such member.
     pub fn fail(&mut self, member: u16) -> Result<(), EngineError> {
-        self.fail_because(member, Failure::Asked)
+        self.fail_because(member, Failure::Requested)
     }
 
     pub(super) fn fail_because(&mut self, member: u16, why: Failure) -> Result<(), EngineError> {
@@ -38,7 +38,7 @@ impl<B: Backend> Engine<B> {
         let reason = why.reason();
         self.member_io.fail(member, why);
         let now = self.clock.now();
-        self.member_io.told(|| Event::FailedFor { now, member, reason });
+        self.member_io.record_event(|| Event::FailedFor { now, member, reason });
         self.array.member_failed(now, member, reason, &mut self.member_io);
     }
 
@@ -58,7 +58,7 @@ impl<B: Backend> Engine<B> {
     pub fn scrub(&mut self) {
         self.fail_shrunk();
         let now = self.clock.now();
-        self.member_io.told(|| Event::Scrub { now });
+        self.member_io.record_event(|| Event::Scrub { now });
         self.array.scrub(now, &mut self.member_io);
         self.watch_edges();
     }
@@ -74,13 +74,13 @@ impl<B: Backend> Engine<B> {
                 continue;
             };
             self.lose(member, Failure::Shrunk { bytes, needed });
-            self.has_news = true;
+            self.has_event = true;
         }
     }
 
     /// Stops a scrub. Its counters stay.
     pub fn stop_scrub(&mut self) {
-        self.member_io.told(|| Event::StopScrub);
+        self.member_io.record_event(|| Event::StopScrub);
         self.note_stopped_scrub();
         self.array.stop_scrub();
         self.watch_edges();

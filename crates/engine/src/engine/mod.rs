@@ -27,13 +27,13 @@ use crate::backend::{Backend, Pages, Payload};
 use crate::clock::Clock;
 use crate::error::{EngineError, Failed, Rejected};
 use crate::failure::Failure;
+use crate::file_backend::Files;
 use crate::jobs::{Completion, Jobs, Request, Ticket};
 use crate::member_io::{Counts, MemberCompletion, MemberIo};
 use crate::out_of_space::{GRACE, Waiting, bits};
 use crate::owner::Keeper;
-use crate::still::{Seen, Watch};
+use crate::stalls::{Seen, Watch};
 use crate::transcript::Event;
-use crate::ways::Files;
 use edges::Edges;
 use hung::HungMember;
 use known::Known;
@@ -71,13 +71,13 @@ pub struct Engine<B: Backend = Files> {
     /// Whether the controller was notified that members have no space.
     was_out_of_space: bool,
     /// Whether an event of a member happened outside of a turn. The next turn acts on it.
-    has_news: bool,
+    has_event: bool,
     /// Bytes trimmed since the last turn began.
     trimmed_bytes: u64,
     opened: RecoveryReport,
     edges: Edges,
-    /// The outages of which a failed [`Engine::flush`] told the caller.
-    told_outages: u64,
+    /// The outages that a failed [`Engine::flush`] reported to the caller.
+    reported_outages: u64,
     failmode: FailMode,
     stall: Duration,
     /// Members of a log that hang.
@@ -102,11 +102,11 @@ impl<B: Backend> Engine<B> {
             known: None,
             is_read_only: false,
             was_out_of_space: false,
-            has_news: false,
+            has_event: false,
             trimmed_bytes: 0,
             opened: RecoveryReport::default(),
             edges: Edges::default(),
-            told_outages: 0,
+            reported_outages: 0,
             failmode: options.failmode,
             stall: options.stall,
             hung: Vec::new(),
@@ -178,8 +178,8 @@ impl<B: Backend> Engine<B> {
     pub fn flush(&mut self) -> Result<(), EngineError> {
         let flushed = self.run(Request::Flush).map(drop);
         let outages = self.outages();
-        let told = std::mem::replace(&mut self.told_outages, outages);
-        if flushed.is_ok() && told < outages {
+        let record_event = std::mem::replace(&mut self.reported_outages, outages);
+        if flushed.is_ok() && record_event < outages {
             return Err(Failed::Lost.into());
         }
         flushed
@@ -232,11 +232,11 @@ impl<B: Backend> Engine<B> {
         if self.member_io.taken_over().is_some() {
             return false;
         }
-        let mut is_anything = std::mem::take(&mut self.has_news);
+        let mut is_anything = std::mem::take(&mut self.has_event);
         self.trimmed_bytes = 0;
         is_anything |= self.exchange();
         is_anything |= self.fail_unconfirmed();
-        is_anything |= self.tell_of_space();
+        is_anything |= self.report_space();
         if self.member_io.is_out_of_space_for_long() {
             let now = self.clock.now();
             is_anything |=
@@ -245,7 +245,7 @@ impl<B: Backend> Engine<B> {
         is_anything |= self.keep_failmode();
         is_anything |= self.fire_timers();
         is_anything |= self.keep_pace();
-        is_anything |= self.tell_of_still();
+        is_anything |= self.report_stalls();
         is_anything |= self.look_after_hung();
         if is_anything {
             self.use_spares();
@@ -259,7 +259,7 @@ impl<B: Backend> Engine<B> {
     /// any.
     fn exchange(&mut self) -> bool {
         for member in self.member_io.look_at_fence() {
-            self.member_io.told(|| Event::Ready { member });
+            self.member_io.record_event(|| Event::Ready { member });
             self.array.member_ready(member);
         }
         self.dispatch();
@@ -278,10 +278,10 @@ impl<B: Backend> Engine<B> {
             }
             let timing = Timing { cell_ns: took_ns, ..Timing::default() };
             let MemberCompletion { id, member, outcome, .. } = over;
-            self.member_io.told(|| Event::Completed { now, id, outcome, took_ns });
+            self.member_io.record_event(|| Event::Completed { now, id, outcome, took_ns });
             self.array.completed(now, id, outcome, timing, &mut self.member_io);
             if self.member_io.take_refusal(member) {
-                self.member_io.told(|| Event::Ready { member });
+                self.member_io.record_event(|| Event::Ready { member });
                 self.array.member_ready(member);
             }
             is_anything = true;
@@ -358,23 +358,23 @@ impl<B: Backend> Engine<B> {
 
     /// Notifies the controller when members run out of space, and when they have space again. Returns whether that
     /// changed.
-    fn tell_of_space(&mut self) -> bool {
+    fn report_space(&mut self) -> bool {
         if self.member_io.is_out_of_space() {
             let is_gone = |&member: &u16| self.array.is_failed(member) || self.array.is_incomplete(member);
             self.member_io.note_gone(bits((0..self.member_io.backend.count()).filter(is_gone)));
         }
         let is_out_of_space = self.member_io.is_out_of_space_beyond_parity();
-        let is_news = std::mem::replace(&mut self.was_out_of_space, is_out_of_space) != is_out_of_space;
-        if is_news {
+        let has_changed = std::mem::replace(&mut self.was_out_of_space, is_out_of_space) != is_out_of_space;
+        if has_changed {
             let now = self.clock.now();
-            self.member_io.told(|| Event::OutOfSpace { now, is_out_of_space });
+            self.member_io.record_event(|| Event::OutOfSpace { now, is_out_of_space });
             self.array.set_out_of_space(now, is_out_of_space, &mut self.member_io);
         }
-        is_news
+        has_changed
     }
 
     /// Notifies the controller which members have stalled, and which continue again. Returns whether that changed.
-    fn tell_of_still(&mut self) -> bool {
+    fn report_stalls(&mut self) -> bool {
         if !self.watches() {
             return false;
         }
@@ -387,12 +387,12 @@ impl<B: Backend> Engine<B> {
             (0..self.member_io.backend.count()).map(|member| self.member_io.is_awaited(member)).collect();
         let seen = self.member_io.watch.look(now, |member| awaited[usize::from(member)]);
         for &(member, what) in &seen {
-            if let Seen::Long(still_ns) = what {
-                self.member_io.note_slow(member, still_ns);
+            if let Seen::Long(stalled_ns) = what {
+                self.member_io.note_slow(member, stalled_ns);
                 continue;
             }
             let is_slow = what == Seen::Slow;
-            self.member_io.told(|| Event::Slow { now, member, is_slow });
+            self.member_io.record_event(|| Event::Slow { now, member, is_slow });
             self.array.member_slow(now, member, is_slow, &mut self.member_io);
         }
         !seen.is_empty()
@@ -440,7 +440,7 @@ impl<B: Backend> Engine<B> {
             }
             let is_anything = self.step();
             self.is_owner()?;
-            self.is_going_on(is_anything)?;
+            self.may_continue(is_anything)?;
         };
         loop {
             if let Some(completion) = self.member_io.jobs.take_done_of(ticket) {
@@ -449,13 +449,13 @@ impl<B: Backend> Engine<B> {
             }
             let is_anything = self.step();
             self.is_owner()?;
-            self.is_going_on(is_anything)?;
+            self.may_continue(is_anything)?;
         }
     }
 
     /// Whether anything was done, or can be done later. Only a bug lets an array stop with requests in flight; a program
     /// that is asked to end must end all the same.
-    fn is_going_on(&self, is_anything: bool) -> Result<(), EngineError> {
+    fn may_continue(&self, is_anything: bool) -> Result<(), EngineError> {
         debug_assert!(is_anything, "a request that is not done waits for something");
         if is_anything { Ok(()) } else { Err(EngineError::Stuck) }
     }
@@ -512,19 +512,19 @@ impl<B: Backend> Engine<B> {
             }
             if written >= self.member_io.jobs.write_bytes() {
                 written = 0;
-                self.has_news |= self.exchange();
+                self.has_event |= self.exchange();
             }
         }
-        self.has_news = true;
+        self.has_event = true;
     }
 
     fn offer(&mut self, host: HostRequest, payload: Payload) -> Result<(), (HostRequest, Payload)> {
         let now = self.clock.now();
-        self.member_io.told(|| Event::Submitted { now, host });
+        self.member_io.record_event(|| Event::Submitted { now, host });
         match self.array.submit(now, host, payload, &mut self.member_io) {
             Ok(()) => Ok(()),
             Err((SubmitError::Busy, payload)) => {
-                self.member_io.told(|| Event::Busy);
+                self.member_io.record_event(|| Event::Busy);
                 Err((host, payload))
             }
             Err((error, _)) => unreachable!("the request was looked at before, and is refused now: {error}"),
@@ -559,7 +559,7 @@ impl<B: Backend> Engine<B> {
         let mut is_any = false;
         while self.member_io.next_timer().is_some_and(|at| at <= now) {
             self.member_io.take_timer();
-            self.member_io.told(|| Event::Timer { now });
+            self.member_io.record_event(|| Event::Timer { now });
             self.array.timer(now, &mut self.member_io);
             is_any = true;
         }

@@ -15,13 +15,13 @@ use super::{Engine, Options};
 use crate::backend::{Backend, Pages};
 use crate::error::EngineError;
 use crate::failure::Failure;
+use crate::file_backend::Files;
 use crate::files::MemberFile;
 use crate::media::FileMedia;
 use crate::plain::Plain;
 use crate::store::Store;
 use crate::transcript::{Event, Head, Scribe, WatchedMedia};
 use crate::uuid::random_serving;
-use crate::ways::Files;
 
 impl Engine<Files> {
     /// A remark for the operator: why operations reach the files through the slower backend.
@@ -154,7 +154,7 @@ impl Engine<Files> {
         engine.opened = opened.clone();
         engine.set_rate(options.rate);
         let now = engine.clock.now();
-        engine.member_io.told(|| Event::Resumed { now });
+        engine.member_io.record_event(|| Event::Resumed { now });
         engine.array.resume(now, &mut engine.member_io);
         engine.watch_edges();
         Ok((engine, opened))

@@ -40,7 +40,7 @@ impl<B: Backend> Engine<B> {
     }
 
     fn allow(&mut self, now: Nanos, pages: Option<u64>) {
-        self.member_io.told(|| Event::Allowed { now, pages });
+        self.member_io.record_event(|| Event::Allowed { now, pages });
         self.array.allow(now, pages, &mut self.member_io);
     }
 }

@@ -148,10 +148,10 @@ fn a_host_that_gave_the_array_back_does_not_keep_another_from_it() {
 fn an_array_that_another_host_did_not_give_back_is_refused_and_the_host_named() {
     let bench = Bench::new();
     bench.die(1);
-    let told = refusal(bench.claim(2, false)).to_string();
-    assert!(told.starts_with("host \"host-1\" (01010101-"), "{told}");
-    assert!(told.contains("owns the array since 0 s") || told.contains("since 1 s"), "{told}");
-    assert!(told.contains("--takeover"), "{told}");
+    let message = refusal(bench.claim(2, false)).to_string();
+    assert!(message.starts_with("host \"host-1\" (01010101-"), "{message}");
+    assert!(message.contains("owns the array since 0 s") || message.contains("since 1 s"), "{message}");
+    assert!(message.contains("--takeover"), "{message}");
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn the_same_host_claims_again_at_once_whatever_ended_it() {
 fn a_host_that_is_gone_is_taken_over_and_one_that_is_alive_is_not() {
     let bench = Bench::new();
     let alive = bench.claim(1, false).unwrap();
-    let told = refusal(bench.claim(2, true)).to_string();
-    assert!(told.contains("host-1") && told.contains("is serving the array now"), "{told}");
+    let message = refusal(bench.claim(2, true)).to_string();
+    assert!(message.contains("host-1") && message.contains("is serving the array now"), "{message}");
     assert!(alive.may_write());
     drop(alive);
     bench.die(1);
@@ -266,8 +266,8 @@ fn an_engine_whose_array_was_taken_over_writes_nothing_more() {
     let refused = engine.write(4096, &[8; 4096]).expect_err("it is another host's");
     assert!(matches!(refused, EngineError::Submit(_)), "{refused}");
     assert!(!engine.turn());
-    let told = engine.close().expect_err("it cannot be closed").to_string();
-    assert!(told.starts_with("host \"host-2\"") && told.contains("took the array over"), "{told}");
+    let message = engine.close().expect_err("it cannot be closed").to_string();
+    assert!(message.starts_with("host \"host-2\"") && message.contains("took the array over"), "{message}");
     assert!(bench.content() == before, "the other host's page and all else is as it was");
 }
 
@@ -329,8 +329,8 @@ fn members_that_never_confirm_fail_after_the_timeout_and_the_engine_ends() {
     let began = Instant::now();
     engine.write(4096, &[8; 4096]).and_then(|()| engine.flush()).expect_err("no member confirms");
     assert!(began.elapsed() >= timeout, "time in which nothing waited does not count");
-    let told = engine.failure(0).unwrap().unwrap().to_string();
-    assert!(told.contains("did not answer the heartbeat"), "{told}");
+    let message = engine.failure(0).unwrap().unwrap().to_string();
+    assert!(message.contains("did not answer the heartbeat"), "{message}");
     assert!(bench.content() == before, "no member was written to");
     engine.close().expect_err("what was written last is lost");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());

@@ -55,7 +55,7 @@ impl Backend for Ring {
         self.turns = self.turns.wrapping_add(1);
         if self.turns.is_multiple_of(TURNS) || self.ended.is_empty() {
             self.now = Instant::now();
-            self.give_up(memory);
+            self.time_out(memory);
         }
     }
 

@@ -82,7 +82,7 @@ struct Queue {
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    news: Condvar,
+    changed: Condvar,
 }
 
 /// The threads of one file. They end when it is dropped, each after its current task.
@@ -128,7 +128,7 @@ impl Crew {
         let file = self.file.clone();
         queue.tasks.push_back(Task { tag, file, action, offset, pieces: pieces.to_vec() });
         drop(queue);
-        self.shared.news.notify_one();
+        self.shared.changed.notify_one();
         Ok(())
     }
 }
@@ -160,7 +160,7 @@ impl Drop for Crew {
         queue.tasks.clear();
         queue.is_over = true;
         drop(queue);
-        self.shared.news.notify_all();
+        self.shared.changed.notify_all();
     }
 }
 
@@ -176,7 +176,7 @@ fn work(shared: &Shared, answers: &Answers) {
                     return;
                 }
                 queue.idle += 1;
-                queue = shared.news.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 queue.idle -= 1;
             }
         };

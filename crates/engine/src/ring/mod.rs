@@ -112,7 +112,7 @@ pub struct Ring {
     trims: Trims,
     /// A reading of the clock that serves for a batch.
     now: Instant,
-    asked_at: Instant,
+    checked_at: Instant,
     turns: u32,
 }
 
@@ -158,7 +158,7 @@ impl Ring {
             limit,
             trims,
             now: Instant::now(),
-            asked_at: Instant::now(),
+            checked_at: Instant::now(),
             turns: 0,
         };
         for (member, file) in (0..).zip(files) {
@@ -450,11 +450,11 @@ impl Ring {
     }
 
     /// Times out operations that have taken too long.
-    fn give_up(&mut self, memory: &mut Pages) {
-        if self.now.duration_since(self.asked_at) < self.pause() {
+    fn time_out(&mut self, memory: &mut Pages) {
+        if self.now.duration_since(self.checked_at) < self.pause() {
             return;
         }
-        self.asked_at = self.now;
+        self.checked_at = self.now;
         for number in self.runs.older_than(self.now, self.limit) {
             self.abandon(number, memory);
         }

@@ -224,7 +224,7 @@ fn check_pieces_of_a_device(makes_zeros: bool) {
 }
 
 #[test]
-fn what_knows_no_discards_is_asked_once_and_left_as_it_is() {
+fn what_knows_no_discards_is_tried_once_and_left_as_it_is() {
     let Some((_folder, mut ring, mut memory)) = ring(8, LONG) else { return };
     ring.trims = Trims::Advice;
     let buffer = memory.take();
@@ -320,7 +320,7 @@ fn what_times_out_keeps_its_memory_until_it_returns() {
     ring.make_runs(&mut memory);
     ring.kernel.enter(false).unwrap();
     ring.now = Instant::now();
-    ring.give_up(&mut memory);
+    ring.time_out(&mut memory);
     for _ in &reads {
         let error = ring.take(&mut memory).expect("whatever the kernel does").result.unwrap_err();
         assert_eq!(outcome_of(&error), stripewise_array::Outcome::Timeout);
@@ -347,7 +347,7 @@ fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
     ring.make_runs(&mut memory);
     ring.kernel.enter(false).unwrap();
     ring.now = Instant::now();
-    ring.give_up(&mut memory);
+    ring.time_out(&mut memory);
     let error = ring.take(&mut memory).expect("it has timed out").result.unwrap_err();
     assert_eq!(outcome_of(&error), stripewise_array::Outcome::Timeout);
     ring.close(0);

@@ -139,7 +139,7 @@ pub enum Event {
         no_space: bool,
     },
     /// The controller failed a member.
-    GaveUp {
+    MemberFailed {
         /// The member.
         member: u16,
     },
@@ -224,7 +224,10 @@ impl From<Came> for Rejoining {
 impl Event {
     /// Whether it is an answer of the controller, rather than an event that the controller received.
     pub fn is_answer(&self) -> bool {
-        matches!(self, Self::Busy | Self::Started { .. } | Self::Acknowledged { .. } | Self::GaveUp { .. })
+        matches!(
+            self,
+            Self::Busy | Self::Started { .. } | Self::Acknowledged { .. } | Self::MemberFailed { .. }
+        )
     }
 
     /// The number of the serving that it begins, if it says so.
@@ -289,7 +292,7 @@ impl fmt::Display for Event {
                     FailReason::Unknown => "",
                     FailReason::Damage => " for damage",
                     FailReason::Gone => ": it was gone",
-                    FailReason::Asked => ", as asked",
+                    FailReason::Requested => ", as asked",
                 };
                 write!(f, "member {member} was taken out of service{why}")
             }
@@ -319,7 +322,7 @@ impl fmt::Display for Event {
             Self::Acknowledged { tag, failed: false, .. } => write!(f, "request {tag:#x} was acknowledged"),
             Self::Acknowledged { tag, no_space: true, .. } => write!(f, "request {tag:#x} found no space"),
             Self::Acknowledged { tag, .. } => write!(f, "request {tag:#x} failed"),
-            Self::GaveUp { member } => write!(f, "member {member} failed"),
+            Self::MemberFailed { member } => write!(f, "member {member} failed"),
             Self::Slow { member, is_slow: true, .. } => write!(f, "member {member} did not answer"),
             Self::Slow { member, .. } => write!(f, "member {member} answered again"),
         }
@@ -350,7 +353,7 @@ mod tests {
             (&[12, 5, 2, 1, 100][..], returned),
             (&[11, 5, 2], Event::Failed { now: 5, member: 2 }),
             (&[20], Event::Closed),
-            (&[23, 3], Event::GaveUp { member: 3 }),
+            (&[23, 3], Event::MemberFailed { member: 3 }),
         ] {
             assert_eq!(postcard::from_bytes::<Event>(bytes), Ok(event));
         }

@@ -138,9 +138,9 @@ impl Replay {
         match (played.err(), script.broken) {
             // An array cannot be assembled from what a file has that ends during the assembly.
             (reason, None) if reason.is_none() || script.is_short => {
-                let mut told = script.told;
-                told.is_cut = script.values.is_cut || !script.is_closed;
-                Ok(told)
+                let mut replayed = script.replayed;
+                replayed.is_cut = script.values.is_cut || !script.is_closed;
+                Ok(replayed)
             }
             (reason, broken) => {
                 let reason = broken.map(|broken| broken.to_string()).or(reason).unwrap_or_default();
@@ -156,7 +156,7 @@ struct Script {
     values: Values<Input>,
     /// The next event, if it was peeked at.
     ahead: Option<Event>,
-    told: Replayed,
+    replayed: Replayed,
     broken: Option<Broken>,
     /// Whether the script has ended.
     is_over: bool,
@@ -171,7 +171,7 @@ impl Script {
         Self {
             values,
             ahead: None,
-            told: Replayed::default(),
+            replayed: Replayed::default(),
             broken: None,
             is_over: false,
             is_closed: false,
@@ -198,9 +198,9 @@ impl Script {
     fn take(&mut self) -> Option<Event> {
         self.peek();
         let event = self.ahead.take()?;
-        self.told.events += 1;
+        self.replayed.events += 1;
         if let Some(now) = event.now() {
-            self.told.took_ns = now;
+            self.replayed.took_ns = now;
         }
         Some(event)
     }
@@ -234,14 +234,15 @@ impl Script {
     fn missed(&mut self, replayed: impl FnOnce() -> String) {
         match self.peek().map(ToString::to_string) {
             Some(recorded) => self.differs(Some(recorded), Some(replayed())),
-            None => self.is_short = self.told.difference.is_none(),
+            None => self.is_short = self.replayed.difference.is_none(),
         }
     }
 
     /// Ends the replay here.
     fn differs(&mut self, recorded: Option<String>, replayed: Option<String>) {
-        let difference = Difference { event: self.told.events, at_ns: self.told.took_ns, recorded, replayed };
-        self.told.difference.get_or_insert(difference);
+        let difference =
+            Difference { event: self.replayed.events, at_ns: self.replayed.took_ns, recorded, replayed };
+        self.replayed.difference.get_or_insert(difference);
         self.ahead = None;
         self.is_over = true;
     }
@@ -342,9 +343,9 @@ struct Player<'a> {
 impl Player<'_> {
     fn play(&mut self) -> Result<(), String> {
         loop {
-            let nth = self.stage.script.told.events;
+            let nth = self.stage.script.replayed.events;
             let Some(event) = self.stage.script.take() else { return Ok(()) };
-            let wrong = || format!("event {nth} is what no engine tells: {event}");
+            let wrong = || format!("event {nth} is what no engine records: {event}");
             if let Some(now) = event.now() {
                 if !(self.now..=NOW_MAX).contains(&now) {
                     return Err(wrong());
@@ -353,9 +354,9 @@ impl Player<'_> {
             }
             if event.is_answer() {
                 // It is not the controller's answer to the last event.
-                self.stage.script.told.events -= 1;
+                self.stage.script.replayed.events -= 1;
                 self.stage.script.differs(Some(event.to_string()), None);
-            } else if !self.tell(&event) {
+            } else if !self.apply(&event) {
                 return Err(wrong());
             }
         }
@@ -367,7 +368,7 @@ impl Player<'_> {
     }
 
     /// Passes an event to the controller. Returns false for an event that no engine records.
-    fn tell(&mut self, event: &Event) -> bool {
+    fn apply(&mut self, event: &Event) -> bool {
         let Self { array, stage, .. } = self;
         match *event {
             Event::Submitted { now, ref host } => return self.submit(now, host),
@@ -395,7 +396,7 @@ impl Player<'_> {
                 self.array.member_ready(member);
             }
             Event::Dispatched => array.dispatch(stage),
-            Event::Failed { now, member } => return self.fail(now, member, FailReason::Asked),
+            Event::Failed { now, member } => return self.fail(now, member, FailReason::Requested),
             Event::FailedFor { now, member, reason } => return self.fail(now, member, reason),
             Event::Rejoined { now, member, how } => return self.rejoin(now, member, how.into()),
             Event::Returned { now, member, pages, stamp } => {
@@ -425,7 +426,7 @@ impl Player<'_> {
             | Event::Busy
             | Event::Started { .. }
             | Event::Acknowledged { .. }
-            | Event::GaveUp { .. } => return false,
+            | Event::MemberFailed { .. } => return false,
         }
         true
     }
@@ -459,7 +460,7 @@ impl Player<'_> {
         }
         let has_bytes = matches!(host.kind, RequestKind::Read | RequestKind::Write);
         let mut payload = Payload::zeroed(if has_bytes { host.bytes as usize } else { 0 });
-        let requests = &mut self.stage.script.told.requests;
+        let requests = &mut self.stage.script.replayed.requests;
         *requests += 1;
         // No two writes are equal, and no two sectors of one write.
         for (sector, bytes) in payload.chunks_exact_mut(SECTOR_BYTES as usize).enumerate() {

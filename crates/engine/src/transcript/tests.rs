@@ -168,11 +168,11 @@ fn a_run_that_several_clients_and_a_lost_member_made_replays_operation_by_operat
         let (transcript, engine) = recorded(text, folder.path());
         let (operations, repairs) = (engine.counts().done.iter().sum::<u64>(), engine.repairs());
         engine.close().unwrap();
-        let told = replayed(&transcript);
-        assert_eq!(told.difference, None, "{text}");
-        assert!(!told.is_cut);
-        assert!(told.requests >= 1600 && told.operations >= operations, "{told:?}");
-        assert_eq!(told.left.iter().map(|&(member, _)| member).collect::<Vec<_>>(), [2]);
+        let result = replayed(&transcript);
+        assert_eq!(result.difference, None, "{text}");
+        assert!(!result.is_cut);
+        assert!(result.requests >= 1600 && result.operations >= operations, "{result:?}");
+        assert_eq!(result.left.iter().map(|&(member, _)| member).collect::<Vec<_>>(), [2]);
         if text == LOG {
             assert!(repairs > 0, "the damage was found, in the run and so in the replay");
         }
@@ -229,8 +229,8 @@ fn reads_that_go_around_slow_members_are_right_and_replay_operation_by_operation
             return;
         }
         assert!(counts.redirected > 0 && counts.hedged > 0, "{text}: {counts:?}");
-        let told = replayed(&transcript);
-        assert_eq!((told.difference, told.is_cut), (None, false), "{text}");
+        let result = replayed(&transcript);
+        assert_eq!((result.difference, result.is_cut), (None, false), "{text}");
     }
 }
 
@@ -313,8 +313,8 @@ fn a_transcript_that_ends_during_the_assembly_is_cut_and_not_different() {
         let of_assembly = events.iter().filter(is_media).count();
         assert!(of_assembly > 8, "{of_assembly}");
         for length in (0..of_assembly).step_by(of_assembly / 8) {
-            let told = replay_of(&head, &events[..length]).unwrap();
-            assert!(told.is_cut && told.difference.is_none(), "{length} of {of_assembly}: {told:?}");
+            let result = replay_of(&head, &events[..length]).unwrap();
+            assert!(result.is_cut && result.difference.is_none(), "{length} of {of_assembly}: {result:?}");
         }
     }
 }
@@ -325,8 +325,8 @@ fn a_transcript_of_an_engine_that_was_killed_replays_up_to_where_it_ends() {
     let (transcript, engine) = recorded(LOG, folder.path());
     // Events in its memory are lost with it.
     std::mem::forget(engine);
-    let told = replayed(&transcript);
-    assert!(told.is_cut && told.difference.is_none() && told.requests > 800, "{told:?}");
+    let result = replayed(&transcript);
+    assert!(result.is_cut && result.difference.is_none() && result.requests > 800, "{result:?}");
 }
 
 #[test]

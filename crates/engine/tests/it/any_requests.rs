@@ -22,7 +22,7 @@ const PAGES: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 enum Failing {
     /// By a call of [`Engine::fail`].
-    Asked,
+    Requested,
     /// Every operation ends in this error from now on.
     Dead(Errno),
     /// One page cannot be written.
@@ -224,7 +224,7 @@ fn any_actions() -> impl Strategy<Value = Vec<Action>> {
     // Most begin in the same few rows.
     let at = prop_oneof![1 => any::<usize>(), 2 => 0usize..24];
     let failing = prop_oneof![
-        3 => Just(Failing::Asked),
+        3 => Just(Failing::Requested),
         2 => select(vec![Errno::NODEV, Errno::TIMEDOUT]).prop_map(Failing::Dead),
         2 => (0..PAGES).prop_map(Failing::Write),
         1 => Just(Failing::Flush),
@@ -339,7 +339,7 @@ fn run(setting: &Setting, actions: &[Action]) {
                 let is_new = !bench.failed.contains(&member);
                 if is_new && setting.tolerates(&bench.failed, member) {
                     match how {
-                        Failing::Asked => bench.engine.fail(member).unwrap(),
+                        Failing::Requested => bench.engine.fail(member).unwrap(),
                         Failing::Dead(errno) => bench.faults.kill(member, errno),
                         Failing::Write(page) => bench.faults.refuse_writes(member, page, Errno::IO),
                         Failing::Flush => bench.faults.refuse_flushes(member, Errno::IO),

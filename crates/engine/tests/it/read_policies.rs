@@ -30,18 +30,19 @@ fn hedged_reads_of_files_race_and_return_written_data() {
         engine.write(number * PAGE, &[number as u8; PAGE as usize]).unwrap();
     }
     // All requests at once, so that operations wait in the queues, and one of two sides is ahead by chance.
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for number in 0..pages {
         let ticket = engine.submit(Request::read(number * PAGE, PAGE as usize)).unwrap();
-        asked.push((ticket, number as u8));
+        requested.push((ticket, number as u8));
     }
     while let Some(completion) = engine.poll() {
-        let at = asked.iter().position(|&(ticket, _)| ticket == completion.ticket).expect("asked for once");
-        let (_, byte) = asked.swap_remove(at);
+        let at =
+            requested.iter().position(|&(ticket, _)| ticket == completion.ticket).expect("asked for once");
+        let (_, byte) = requested.swap_remove(at);
         completion.result.unwrap();
         assert!(completion.payload.iter().all(|&found| found == byte), "page {byte}");
     }
-    assert!(asked.is_empty());
+    assert!(requested.is_empty());
     let counts = engine.array().read_counts();
     assert!(counts.hedged > pages / 2, "{counts:?}");
     assert!(counts.hedges_won > 0 && counts.hedges_won < counts.hedged, "{counts:?}: either side may win");

@@ -249,11 +249,11 @@ fn both_drivers_get_the_same_plans_step_by_step() {
             simulated.iter_mut().chain(&mut real).for_each(|plans| plans.retain(is_some));
         }
         for (index, (simulated, real)) in simulated.iter().zip(&real).enumerate() {
-            let asked = (seed, index, case.requests[index]);
+            let requested = (seed, index, case.requests[index]);
             for (simulated, real) in simulated.iter().zip(real) {
-                assert_eq!(simulated, real, "{asked:?}");
+                assert_eq!(simulated, real, "{requested:?}");
             }
-            assert_eq!(simulated.len(), real.len(), "{asked:?}");
+            assert_eq!(simulated.len(), real.len(), "{requested:?}");
         }
         for plan in real.iter().flatten().filter(|plan| is_update(plan.purpose)) {
             seen.insert((plan.lost != 0, plan.decision.routine.name(), plan.decision.reason.sentence()));

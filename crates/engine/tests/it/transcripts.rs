@@ -25,8 +25,8 @@ fn with_head(head: &Head) -> Vec<u8> {
 #[test]
 fn a_head_that_no_engine_writes_is_refused_by_what_is_wrong_with_it() {
     let real = &written().0;
-    let told = replayed(&with_head(real)).expect("a real one replays");
-    assert!(told.difference.is_none() && told.requests > 40, "{told:?}");
+    let result = replayed(&with_head(real)).expect("a real one replays");
+    assert!(result.difference.is_none() && result.requests > 40, "{result:?}");
     let refused = |what: &str, change: &dyn Fn(&mut Head)| {
         let mut head = real.clone();
         change(&mut head);

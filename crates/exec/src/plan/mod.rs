@@ -102,7 +102,7 @@ pub struct Plan {
     /// Whether the plan is taken and not finished.
     pub is_under_way: bool,
     /// Whether the plan ends without having done its work.
-    pub gave_up: bool,
+    pub is_abandoned: bool,
     /// Its steps, after how far it is.
     pub steps: Steps,
     /// Its reads of deltas.
@@ -169,7 +169,7 @@ impl Plan {
             ends_in_memory: false,
             path: Path::default(),
             deltas: DeltaReads::default(),
-            gave_up: false,
+            is_abandoned: false,
             doubts: false,
             build_again: false,
             looked_again: false,
@@ -198,7 +198,7 @@ impl Plan {
         self.defers = false;
         self.overlaid = 0;
         self.ends_in_memory = false;
-        self.gave_up = false;
+        self.is_abandoned = false;
         self.doubts = false;
         self.build_again = false;
         self.looked_again = false;

@@ -50,7 +50,7 @@ fn a_read_decodes_a_page_that_cannot_be_read_and_the_member_stays() {
     rig.run();
     let (_, failed, payload) = &rig.world.acknowledged[1];
     assert!(!failed && payload.iter().all(|&byte| byte == 9));
-    assert_eq!((rig.world.started.len() - before, rig.world.gave_up.len()), (4, 0));
+    assert_eq!((rig.world.started.len() - before, rig.world.failed_members.len()), (4, 0));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_lost_member_ends_what_was_queued_for_it_and_its_pages_are_decoded() {
     rig.world.closed.insert(2);
     rig.submit(RequestKind::Read, 0, 12, 0);
     assert!(rig.array.loads().total(2) > 0);
-    rig.array.member_failed(0, 2, FailReason::Asked, &mut rig.world);
+    rig.array.member_failed(0, 2, FailReason::Requested, &mut rig.world);
     rig.array.dispatch(&mut rig.world);
     assert_eq!((rig.array.loads().total(2), &rig.array.placement.lost), (0, &vec![2]));
     rig.run();
@@ -75,17 +75,17 @@ fn a_lost_member_ends_what_was_queued_for_it_and_its_pages_are_decoded() {
 }
 
 #[test]
-fn a_member_whose_write_fails_is_given_up_and_the_row_is_degraded() {
+fn a_member_whose_write_fails_is_failed_and_the_row_is_degraded() {
     let mut rig = Rig::new(4, "");
     rig.submit(RequestKind::Write, 0, 3, 6);
     let is_write = |kind| kind == OperationKind::Write;
     rig.end_one(Outcome::MediumError, |operation| is_write(operation.kind) && operation.column == 0);
     rig.run();
     let lost = rig.world.started[0].member;
-    assert_eq!((&rig.world.gave_up, rig.tags().len()), (&vec![lost], 1));
+    assert_eq!((&rig.world.failed_members, rig.tags().len()), (&vec![lost], 1));
     assert_eq!((rig.read(0), rig.read(2)), ((false, 6), (false, 6)));
     // A second member is more than the code tolerates: what lies on neither can still be read.
     let other = rig.world.started.iter().find(|operation| operation.column == 1).map(|one| one.member);
-    rig.array.member_failed(0, other.unwrap(), FailReason::Asked, &mut rig.world);
+    rig.array.member_failed(0, other.unwrap(), FailReason::Requested, &mut rig.world);
     assert_eq!((rig.read(0).0, rig.read(1).0, rig.read(2)), (true, true, (false, 6)));
 }

@@ -248,9 +248,9 @@ impl<M: Media> Flash<M> {
             log.push(row);
         }
         let bit = 1 << (plane - die * self.shape.by_plane.get());
-        let goes_on = self.ftl.below_high(plane) || self.runs_ahead(die, plane);
+        let continues = self.ftl.below_high(plane) || self.runs_ahead(die, plane);
         let d = &mut self.dies[die as usize];
-        if !goes_on {
+        if !continues {
             d.collecting &= !bit;
         }
         if d.eager & bit != 0 && !self.ftl.is_soft(plane) {

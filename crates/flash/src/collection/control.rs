@@ -41,7 +41,7 @@ pub(crate) struct Control {
     pub(crate) members: Vec<Permitted>,
     /// For each die, the blocks that it may still begin.
     pub(crate) quota: Vec<u32>,
-    pub(crate) news: Ready,
+    pub(crate) events: Ready,
     /// The number of blocks above its low watermark at which a plane asks for permission.
     pub(crate) asks_ahead: u32,
 }

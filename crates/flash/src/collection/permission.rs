@@ -29,7 +29,7 @@ impl<M: Media> Flash<M> {
         self.control = Some(Control {
             members: vec![Permitted::default(); shape.members as usize],
             quota: vec![0; shape.dies as usize],
-            news: Ready::new(shape.members),
+            events: Ready::new(shape.members),
             asks_ahead,
         });
         for die in 0..self.shape.dies {
@@ -107,8 +107,8 @@ impl<M: Media> Flash<M> {
 
     /// A member with an event since it was last reported: it waits for permission, or does so more urgently than
     /// before, or it finished a block.
-    pub fn next_gc_news(&mut self) -> Option<u32> {
-        self.control.as_mut().and_then(|control| control.news.take())
+    pub fn next_gc_event(&mut self) -> Option<u32> {
+        self.control.as_mut().and_then(|control| control.events.take())
     }
 
     /// Whether a member collects, and whether it waits for permission. Takes time in proportion to the number of its
@@ -138,7 +138,7 @@ impl<M: Media> Flash<M> {
             d.collecting |= planes;
         } else if planes & !d.withheld != 0 {
             d.withheld |= planes;
-            self.tell_of(self.shape.member_of_die(die));
+            self.notify_of(self.shape.member_of_die(die));
         }
     }
 
@@ -161,13 +161,13 @@ impl<M: Media> Flash<M> {
         if !self.may_collect(die) {
             self.withhold(die);
         }
-        self.tell_of(member);
+        self.notify_of(member);
     }
 
     /// A plane of a member has no block to collect after all: reports the member, so that its permission can go to
     /// another one.
     pub(crate) fn note_stalled(&mut self, member: u32) {
-        self.tell_of(member);
+        self.notify_of(member);
     }
 
     /// Whether a collected plane continues because it is permitted to run ahead.
@@ -193,7 +193,7 @@ impl<M: Media> Flash<M> {
         if self.dies_of_member(member).any(lacks) {
             self.permitted_mut(member, |permitted| permitted.starves_from = Some(now));
             self.members[member as usize].counters.permission_waits += 1;
-            self.tell_of(member);
+            self.notify_of(member);
         }
     }
 
@@ -254,10 +254,10 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    fn tell_of(&mut self, member: u32) {
+    fn notify_of(&mut self, member: u32) {
         if let Some(control) = &mut self.control {
-            control.news.refuse(member);
-            control.news.report(member);
+            control.events.refuse(member);
+            control.events.report(member);
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Tally {
     slice: u64,
     in_slice: usize,
     /// Number of current activities of each member.
-    going_on: Vec<u32>,
+    in_progress: Vec<u32>,
     /// Number of active members; all of them count in the current slice.
     active: usize,
     /// For each inactive member, the last slice in which it counts, plus one.
@@ -50,7 +50,7 @@ impl Tally {
             over: vec![0; members + 1],
             slice: 0,
             in_slice: 0,
-            going_on: vec![0; members],
+            in_progress: vec![0; members],
             active: 0,
             counted: vec![0; members],
         }
@@ -72,8 +72,8 @@ impl Tally {
     }
 
     fn begin(&mut self, now: Nanos, member: usize) {
-        self.going_on[member] += 1;
-        if self.going_on[member] == 1 {
+        self.in_progress[member] += 1;
+        if self.in_progress[member] == 1 {
             self.reach((now - self.origin) / self.slice_ns);
             self.active += 1;
             self.in_slice += usize::from(self.counted[member] != self.slice + 1);
@@ -81,8 +81,8 @@ impl Tally {
     }
 
     fn end(&mut self, now: Nanos, member: usize) {
-        self.going_on[member] -= 1;
-        if self.going_on[member] == 0 {
+        self.in_progress[member] -= 1;
+        if self.in_progress[member] == 0 {
             self.reach((now - self.origin) / self.slice_ns);
             self.active -= 1;
             if (now - self.origin).is_multiple_of(self.slice_ns) {

@@ -24,9 +24,9 @@ pub(crate) struct Homes {
 const NOWHERE: Home = Home { member: u32::MAX, page: 0, die: 0 };
 
 impl Homes {
-    /// Keeps no entries if `asked` is false.
-    pub(crate) fn new(asked: bool) -> Self {
-        Self { entries: vec![NOWHERE; if asked { ENTRIES as usize } else { 0 }].into() }
+    /// Keeps no entries if `is_needed` is false.
+    pub(crate) fn new(is_needed: bool) -> Self {
+        Self { entries: vec![NOWHERE; if is_needed { ENTRIES as usize } else { 0 }].into() }
     }
 
     #[inline(always)]

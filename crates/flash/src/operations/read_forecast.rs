@@ -212,8 +212,8 @@ impl<M: Media> Flash<M> {
         if !self.is_blocked(d.closed(), die, plane) {
             // Another plane of the die is collected: one of its steps follows each operation that is let in.
             let is_next = !d.is_idle() || self.shape.level == Level::Ssd;
-            let goes_on = d.collecting != 0 || in_hand && !c.background;
-            return if is_next && goes_on { self.step_ns(die) } else { 0 };
+            let continues = d.collecting != 0 || in_hand && !c.background;
+            return if is_next && continues { self.step_ns(die) } else { 0 };
         }
         let due = if in_hand { c.plane } else { self.first_due(die) };
         let whole = if self.is_preempted_at_points(due) {

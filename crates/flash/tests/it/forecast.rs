@@ -75,14 +75,14 @@ fn remaining(spec: &DeviceSpec, at_us: &[u64]) -> Vec<u64> {
     assert_eq!(rig.flash.gc_remaining_ns(rig.now, 0), 0);
     rig.submit(0, write(10));
     let start = rig.now + 104 * US;
-    let told = |at: &u64| {
+    let forecast = |at: &u64| {
         rig.run_until(start + at * US);
         rig.flash.gc_remaining_ns(rig.now, 0) / US
     };
-    let told = at_us.iter().map(told).collect();
+    let forecast = at_us.iter().map(forecast).collect();
     rig.run();
     assert_eq!(rig.flash.gc_remaining_ns(rig.now, 0), 0);
-    told
+    forecast
 }
 
 #[test]
@@ -107,11 +107,11 @@ fn a_delayed_operation_gets_the_length_of_its_delay() {
     let mut rig = about_to_collect(&spec);
     rig.submit(0, write(10));
     rig.run_until(rig.now + 104 * US);
-    let told = |rig: &Rig| [0, 1, 2].map(|member| rig.flash.gc_remaining_ns(rig.now, member) / US);
+    let forecast = |rig: &Rig| [0, 1, 2].map(|member| rig.flash.gc_remaining_ns(rig.now, member) / US);
     // Members 0 and 1 share a channel.
-    assert_eq!(told(&rig), [1118, 1118, 0]);
+    assert_eq!(forecast(&rig), [1118, 1118, 0]);
     rig.run_until(rig.now + 200 * US);
-    assert_eq!(told(&rig), [918, 0, 0]);
+    assert_eq!(forecast(&rig), [918, 0, 0]);
 }
 
 #[test]

@@ -22,17 +22,17 @@ fn about_to_collect() -> Rig {
     rig
 }
 
-fn news(rig: &mut Rig) -> Vec<u32> {
-    std::iter::from_fn(|| rig.flash.next_gc_news()).collect()
+fn events(rig: &mut Rig) -> Vec<u32> {
+    std::iter::from_fn(|| rig.flash.next_gc_event()).collect()
 }
 
 #[test]
 fn a_forbidden_member_continues_until_only_the_space_of_collection_is_left() {
     let mut rig = about_to_collect();
-    assert_eq!((rig.flash.gc_turn(0), news(&mut rig)), (NOTHING, vec![]));
+    assert_eq!((rig.flash.gc_turn(0), events(&mut rig)), (NOTHING, vec![]));
     // The write opens the second last free block, which makes the plane due.
     rig.one(0, write(10));
-    assert_eq!(news(&mut rig), [0]);
+    assert_eq!(events(&mut rig), [0]);
     assert_eq!(rig.flash.gc_turn(0), GcTurn { collects: false, need: Some(7) });
     for page in [12, 13, 14] {
         rig.one(0, write(page));
@@ -40,22 +40,22 @@ fn a_forbidden_member_continues_until_only_the_space_of_collection_is_left() {
     assert_eq!(rig.flash.gc_turn(0).need, Some(4));
     // A collection may have to move four pages.
     let token = rig.submit(0, write(15));
-    let asked = rig.now;
-    assert_eq!(news(&mut rig), [0], "it waits");
-    rig.run_until(asked + 50 * US);
+    let requested = rig.now;
+    assert_eq!(events(&mut rig), [0], "it waits");
+    rig.run_until(requested + 50 * US);
     assert_eq!(rig.flash.counters(rig.now, 0).erase_blocks, 0);
     rig.flash.permit_gc(rig.now, 0, permit(1, 0), &mut rig.agenda);
     assert!(rig.flash.gc_turn(0).collects);
     rig.run();
     let row = rig.flash.drain_gc_log().next().expect("a collection");
     assert_eq!(
-        (row.start_ns - asked, row.end_ns - row.start_ns),
+        (row.start_ns - requested, row.end_ns - row.start_ns),
         (50 * US, u64::from(row.moved_pages) * 118 * US + 1000 * US)
     );
     assert_eq!(rig.of(token).start, row.end_ns);
     let counters = rig.flash.counters(rig.now, 0);
     assert_eq!((counters.permission_waits, counters.permission_wait_ns), (1, 50 * US));
-    assert_eq!(news(&mut rig), [0], "a block is done");
+    assert_eq!(events(&mut rig), [0], "a block is done");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_plane_asks_n_blocks_before_it_has_to() {
         rig.flash.control_gc(asks_ahead);
         for page in (0..16).cycle() {
             if let Some(free) = rig.flash.gc_turn(0).need {
-                assert_eq!(news(&mut rig), [0]);
+                assert_eq!(events(&mut rig), [0]);
                 return free;
             }
             rig.one(0, write(page));
@@ -195,7 +195,7 @@ fn flood(spec: &DeviceSpec, level: Level, asks_ahead: u32, seed: u64) {
             1 => rig.flash.forbid_gc(member),
             _ => {}
         }
-        while random.chance(1, 2) && rig.flash.next_gc_news().is_some() {}
+        while random.chance(1, 2) && rig.flash.next_gc_event().is_some() {}
     }
     // From here on, every member with an event is examined.
     let mut look: Vec<u32> = (0..members as u32).collect();
@@ -207,7 +207,7 @@ fn flood(spec: &DeviceSpec, level: Level, asks_ahead: u32, seed: u64) {
             }
         }
         let more = rig.step();
-        look.extend(std::iter::from_fn(|| rig.flash.next_gc_news()));
+        look.extend(std::iter::from_fn(|| rig.flash.next_gc_event()));
         if !more && look.is_empty() {
             break;
         }

@@ -133,7 +133,7 @@ fn the_same_seed_gives_the_same_device_and_another_seed_another() {
 }
 
 #[test]
-fn exactly_the_share_that_was_asked_for_is_mapped() {
+fn exactly_the_share_that_was_requested_is_mapped() {
     for pool in [Pool::Plane, Pool::Chip, Pool::Member] {
         for state in [State::Sequential, State::Steady, State::Written] {
             let flash = preconditioned(&device(Victim::Greedy, pool), Level::Ssd, state, Share(500_000), 3);

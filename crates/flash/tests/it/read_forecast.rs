@@ -45,22 +45,22 @@ struct Start {
 }
 
 /// The forecast of a read at a random time of a random run, and the result when the read was sent.
-fn told_and_seen(spec: &DeviceSpec, level: Level, seed: u64) -> (Start, Start) {
+fn forecast_and_seen(spec: &DeviceSpec, level: Level, seed: u64) -> (Start, Start) {
     let mut random = Prng::new(seed);
     let mut rig = busy(spec, level, &mut random);
     let member = random.below(rig.flash.shape().members.into()) as u32;
     let page = random.below(rig.flash.logical_pages().into()) as u32;
-    let asked = rig.now;
-    let start_ns = rig.flash.start_ns(asked, member, page);
-    let told = Start { start_ns, gc_ns: rig.flash.gc_wait_ns(asked, member, page) };
-    let before = rig.flash.gc_clock(asked, member);
+    let queried = rig.now;
+    let start_ns = rig.flash.start_ns(queried, member, page);
+    let forecast = Start { start_ns, gc_ns: rig.flash.gc_wait_ns(queried, member, page) };
+    let before = rig.flash.gc_clock(queried, member);
     let token = rig.submit(member, read(page));
     while rig.waits(member) && rig.step() {}
     let in_front = rig.flash.gc_clock(rig.now, member) - before;
     rig.run();
     let (done, end) = (rig.of(token).done, rig.of(token).end);
-    let start_ns = end - done.bus_ns - done.cell_ns - asked;
-    (told, Start { start_ns, gc_ns: in_front + done.gc_wait_ns })
+    let start_ns = end - done.bus_ns - done.cell_ns - queried;
+    (forecast, Start { start_ns, gc_ns: in_front + done.gc_wait_ns })
 }
 
 fn levels() -> impl Strategy<Value = Level> {
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_read_starts_when_it_was_told_where_no_die_shares_a_bus(
+    fn a_read_starts_when_it_was_forecast_where_no_die_shares_a_bus(
         (level, blocking) in levels_and_domains(),
         span in prop_oneof![Just(GcSpan::Steps), Just(GcSpan::Busy)],
         start in prop_oneof![Just(GcStart::AtOnce), Just(GcStart::OnDemand)],
@@ -92,13 +92,13 @@ proptest! {
     ) {
         let mut spec = device();
         (spec.gc.blocking, spec.gc.span, spec.gc.start) = (blocking, span, start);
-        let (told, seen) = told_and_seen(&spec, level, seed);
-        prop_assert_eq!(told.start_ns, seen.start_ns);
+        let (forecast, seen) = forecast_and_seen(&spec, level, seed);
+        prop_assert_eq!(forecast.start_ns, seen.start_ns);
         // If planes collect separately, the wait of a read includes the operations that the collection lets in.
         if blocking == Domain::Die || seen.gc_ns == 0 {
-            prop_assert_eq!(told.gc_ns, seen.gc_ns);
+            prop_assert_eq!(forecast.gc_ns, seen.gc_ns);
         } else {
-            prop_assert!(told.gc_ns <= seen.gc_ns);
+            prop_assert!(forecast.gc_ns <= seen.gc_ns);
         }
     }
 
@@ -115,16 +115,16 @@ proptest! {
         spec.gc.soft_watermark = soft.then_some(Watermark::BlockCount(4));
         let (overhead, resume) = (Span(5_003), Span(2_017));
         spec.suspend = suspends.then_some(SuspendSpec { program: true, erase: true, overhead, resume, limit: 4, reads: 8 });
-        let (told, seen) = told_and_seen(&spec, level, seed);
-        prop_assert_eq!(told.start_ns, seen.start_ns);
+        let (forecast, seen) = forecast_and_seen(&spec, level, seed);
+        prop_assert_eq!(forecast.start_ns, seen.start_ns);
     }
 
     #[test]
     fn a_read_that_other_dies_delay_does_not_start_before_its_forecast(level in levels(), seed: u64) {
         let mut spec = device();
         (spec.gc.blocking, spec.gc.erase_blocking) = (Domain::Device, Some(Domain::Die));
-        let (told, seen) = told_and_seen(&spec, level, seed);
-        prop_assert!(told.start_ns <= seen.start_ns, "{:?} {:?}", told, seen);
+        let (forecast, seen) = forecast_and_seen(&spec, level, seed);
+        prop_assert!(forecast.start_ns <= seen.start_ns, "{:?} {:?}", forecast, seen);
     }
 }
 
@@ -148,8 +148,8 @@ fn a_chip_behind_a_channel_that_collects_knows_when_the_erase_lets_it_in() {
     assert_eq!(of(&rig, 1, 3), [0, 0]);
     rig.run_until(rig.now + 104 * US);
     assert_eq!([of(&rig, 0, 1), of(&rig, 1, 3)], [[1118, 1118], [118, 118]]);
-    let (asked, token) = (rig.now, rig.submit(1, read(3)));
+    let (queried, token) = (rig.now, rig.submit(1, read(3)));
     rig.run();
-    assert_eq!((rig.of(token).start - asked) / US, 118);
+    assert_eq!((rig.of(token).start - queried) / US, 118);
     assert_eq!(of(&rig, 1, 15), [0, 0], "nothing is read where nothing is mapped");
 }

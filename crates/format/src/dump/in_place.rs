@@ -6,17 +6,17 @@ use super::super::{
     ChecksumPage, FormatError, IntentPage, REDO_MAGIC, RedoKind, RedoRecord, redo_header_pages,
 };
 use super::pages::Pages;
-use super::{Finding, Redo, Subject, Told};
+use super::{Finding, Redo, Report, Subject};
 
 /// Reports the content of the areas of each member.
-pub(crate) fn tell(subject: &Subject, media: &mut dyn Media, told: &mut Told<'_>) {
+pub(crate) fn areas(subject: &Subject, media: &mut dyn Media, report: &mut Report<'_>) {
     for (member, device) in subject.present() {
         let pages = &mut Pages::new(media, subject.block.page_bytes);
         if subject.block.journal.pages > 0 {
-            told(&journal(subject, member, device, pages));
+            report(&journal(subject, member, device, pages));
         }
         if subject.block.table.pages > 0 {
-            told(&table(subject, member, device, pages));
+            report(&table(subject, member, device, pages));
         }
         pages.all(device, subject.block.bitmap, &mut |_, page| {
             let Some((page, Ok(head))) = page.ok().map(|page| (page, IntentPage::parse(page))) else {
@@ -25,7 +25,7 @@ pub(crate) fn tell(subject: &Subject, media: &mut dyn Media, told: &mut Told<'_>
             if head.array == subject.block.array {
                 let IntentPage { group, version, bits, .. } = head;
                 let set = IntentPage::words(page).map(u64::count_ones).sum();
-                told(&Finding::Bitmap { member, group, version, bits, set });
+                report(&Finding::Bitmap { member, group, version, bits, set });
             }
         });
     }

@@ -5,26 +5,26 @@ use stripewise_core::media::{At, Media};
 
 use super::super::{EntryRole, Summary, Superblock};
 use super::pages::Pages;
-use super::{Finding, Segment, Subject, Told};
+use super::{Finding, Report, Segment, Subject};
 
 /// Reports the batches of `only`, or the number of batches of each segment.
-pub(crate) fn batches(subject: &Subject, only: Option<u32>, media: &mut dyn Media, told: &mut Told<'_>) {
+pub(crate) fn batches(subject: &Subject, only: Option<u32>, media: &mut dyn Media, report: &mut Report<'_>) {
     let pages = &mut Pages::new(media, subject.block.page_bytes);
     if let Some(segment) = only {
         let short = walk(subject, segment, pages, &mut |summary, copies| {
-            told(&Finding::Batch { summary, copies });
+            report(&Finding::Batch { summary, copies });
         });
-        return told(&Finding::Segment(short));
+        return report(&Finding::Segment(short));
     }
     let mut empty = 0;
     for segment in 0..subject.block.segments() {
         match walk(subject, segment, pages, &mut |_, _| {}) {
             Segment { batches: 0, .. } => empty += 1,
-            short => told(&Finding::Segment(short)),
+            short => report(&Finding::Segment(short)),
         }
     }
     if empty > 0 {
-        told(&Finding::Empty { segments: empty });
+        report(&Finding::Empty { segments: empty });
     }
 }
 

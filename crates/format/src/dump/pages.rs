@@ -8,7 +8,7 @@ use stripewise_core::operation::Outcome;
 use super::super::Area;
 
 /// Callback for pages: the index of each among the requested pages, and its content or why there is none.
-type Told<'a> = dyn FnMut(u32, Result<&[u8], String>) + 'a;
+type FoundPage<'a> = dyn FnMut(u32, Result<&[u8], String>) + 'a;
 
 /// The number of pages requested at a time.
 const ROUND: u32 = 256;
@@ -25,7 +25,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Reads the pages of a list; pages that the members do not have are reported as errors.
-    pub(crate) fn some(&mut self, at: &[At], found: &mut Told<'_>) {
+    pub(crate) fn some(&mut self, at: &[At], found: &mut FoundPage<'_>) {
         let is_there = |media: &dyn Media, at: &At| {
             let (pages, bytes) = media.size(at.member);
             at.page < pages && bytes == self.page_bytes
@@ -41,7 +41,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Reads every page of an area, by its index in the area.
-    pub(crate) fn all(&mut self, member: u16, area: Area, found: &mut Told<'_>) {
+    pub(crate) fn all(&mut self, member: u16, area: Area, found: &mut FoundPage<'_>) {
         let mut round = Vec::with_capacity(ROUND as usize);
         for begin in (0..area.pages).step_by(ROUND as usize) {
             round.clear();

@@ -187,7 +187,10 @@ batch 6 of epoch 1: segment 1, generation 2, slots 4 to 7, stream 0, on members 
 segment 1, generation 2: 2 batches, from 5 to 6, in 8 of 12 slots: 2 chunks in 2 stripes
 ";
     assert!(tail.ends_with(expected), "{tail}");
-    assert_eq!(array().dump(Dump { segment: Some(3) }), Err(DumpError::NoSegment { asked: 3, segments: 3 }));
+    assert_eq!(
+        array().dump(Dump { segment: Some(3) }),
+        Err(DumpError::NoSegment { requested: 3, segments: 3 })
+    );
 }
 
 #[test]
@@ -255,7 +258,7 @@ fn a_chain_of_batches_tolerates_the_loss_of_a_copy_and_ends_without_any() {
 
 /// A segment in a later generation; a batch of the previous generation is left after the new end.
 #[test]
-fn batches_of_an_older_generation_are_not_told() {
+fn batches_of_an_older_generation_are_not_reported() {
     let mut members = array();
     put_batch(&mut members, 1, 3, 0, 9);
     let (text, _) = members.dump(Dump::default()).expect("it is an array");
@@ -321,8 +324,8 @@ proptest! {
             members.0[member][at] = byte;
         }
         for segment in [None, Some(1)] {
-            let told = members.dump(Dump { segment });
-            prop_assert!(told.is_ok() || told == Err(DumpError::NoArray));
+            let result = members.dump(Dump { segment });
+            prop_assert!(result.is_ok() || result == Err(DumpError::NoArray));
         }
     }
 }

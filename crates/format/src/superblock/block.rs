@@ -85,7 +85,8 @@ pub enum FailReason {
     /// It stopped answering, failed a write or a flush, or was unplugged.
     Gone,
     /// The operator failed or replaced it.
-    Asked,
+    #[serde(rename = "asked")]
+    Requested,
 }
 
 /// The array's record of a member.

@@ -47,7 +47,7 @@ const REASON_AT: usize = 18;
 const WHOLE_AT: usize = 19;
 const LEFT_AT: usize = 40;
 const REASONS: [FailReason; 4] =
-    [FailReason::Unknown, FailReason::Damage, FailReason::Gone, FailReason::Asked];
+    [FailReason::Unknown, FailReason::Damage, FailReason::Gone, FailReason::Requested];
 
 /// The flag of a clean stop.
 const CLEAN: u32 = 1;

@@ -15,7 +15,7 @@ prop_compose! {
         failed_epoch in any::<u32>(),
         (failed_batch, cursor) in any::<(u64, u64)>(),
         reason in prop::sample::select(
-            &[FailReason::Unknown, FailReason::Damage, FailReason::Gone, FailReason::Asked][..],
+            &[FailReason::Unknown, FailReason::Damage, FailReason::Gone, FailReason::Requested][..],
         ),
         (is_whole, left_serving) in any::<(bool, u64)>(),
     ) -> MemberRecord {

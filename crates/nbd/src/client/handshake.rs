@@ -66,13 +66,13 @@ impl Negotiation {
             return Err(ServerError::NotFixed { flags: offered });
         }
         out.extend(u32::from(offered & both).to_be_bytes());
-        self.go_on(0, out);
+        self.next_option(0, out);
         Ok(true)
     }
 
     fn take_reply(
         &mut self,
-        asked: u32,
+        option_sent: u32,
         fields: &mut Fields<'_>,
         out: &mut Vec<u8>,
     ) -> Result<bool, ServerError> {
@@ -87,16 +87,16 @@ impl Negotiation {
         *fields = whole;
         let strange = ServerError::OptionReply { option, kind };
         match kind {
-            _ if option != asked => return Err(strange),
+            _ if option != option_sent => return Err(strange),
             REP_ACK => {
-                self.is_structured |= asked == OPT_STRUCTURED_REPLY;
-                self.go_on(asked, out);
+                self.is_structured |= option_sent == OPT_STRUCTURED_REPLY;
+                self.next_option(option_sent, out);
             }
-            REP_INFO if asked == OPT_GO => self.learn(data).ok_or(strange)?,
-            REP_META_CONTEXT if asked == OPT_SET_META_CONTEXT => {}
+            REP_INFO if option_sent == OPT_GO => self.learn(data).ok_or(strange)?,
+            REP_META_CONTEXT if option_sent == OPT_SET_META_CONTEXT => {}
             kind if kind & REP_ERROR == 0 => return Err(strange),
             // Structured replies and contexts are optional.
-            _ if asked != OPT_GO => self.go_on(asked, out),
+            _ if option_sent != OPT_GO => self.next_option(option_sent, out),
             _ => {
                 let text = String::from_utf8_lossy(data).into_owned();
                 return Err(ServerError::Refused { option, kind, text });
@@ -106,7 +106,7 @@ impl Negotiation {
     }
 
     /// Sends the next option, after `after`.
-    fn go_on(&mut self, after: u32, out: &mut Vec<u8>) {
+    fn next_option(&mut self, after: u32, out: &mut Vec<u8>) {
         let name = self.name.as_bytes();
         let length = (name.len() as u32).to_be_bytes();
         let query = BASE_ALLOCATION.as_bytes();

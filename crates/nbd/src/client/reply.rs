@@ -51,9 +51,12 @@ impl ExpectedReply {
                     let (hole, zero) = (state & STATE_HOLE != 0, state & STATE_ZERO != 0);
                     extents.push(Extent { bytes: bytes.into(), hole, zero });
                 }
-                let told: u64 = extents.iter().map(|extent| extent.bytes).sum();
-                if extents.iter().any(|extent| extent.bytes == 0) || told == 0 || told > self.bytes.into() {
-                    return Err("tells extents that are none, or beyond the request");
+                let covered: u64 = extents.iter().map(|extent| extent.bytes).sum();
+                if extents.iter().any(|extent| extent.bytes == 0)
+                    || covered == 0
+                    || covered > self.bytes.into()
+                {
+                    return Err("reports extents that are none, or beyond the request");
                 }
                 self.extents = Some(extents);
                 Ok(())
@@ -102,7 +105,7 @@ impl ExpectedReply {
 pub(super) fn take(
     fields: &mut Fields<'_>,
     structured: bool,
-    asked: &mut BTreeMap<u64, ExpectedReply>,
+    expected: &mut BTreeMap<u64, ExpectedReply>,
     answers: &mut VecDeque<Answer>,
 ) -> Result<bool, ServerError> {
     let mut whole = *fields;
@@ -110,7 +113,7 @@ pub(super) fn take(
     let is_done = match magic {
         SIMPLE_REPLY_MAGIC => {
             let (Some(fault), Some(cookie)) = (whole.u32(), whole.u64()) else { return Ok(false) };
-            let request = asked.get_mut(&cookie).ok_or(ServerError::Cookie { cookie })?;
+            let request = expected.get_mut(&cookie).ok_or(ServerError::Cookie { cookie })?;
             if structured && request.command == CMD_READ {
                 let what = "is a simple one, to a read, although chunks were agreed upon";
                 return Err(ServerError::Reply { cookie, what });
@@ -129,7 +132,7 @@ pub(super) fn take(
                 return Ok(false);
             };
             let Some(content) = whole.string() else { return Ok(false) };
-            let request = asked.get_mut(&cookie).ok_or(ServerError::Cookie { cookie })?;
+            let request = expected.get_mut(&cookie).ok_or(ServerError::Cookie { cookie })?;
             request.take(kind, content).map_err(|what| ServerError::Reply { cookie, what })?;
             (flags & CHUNK_DONE != 0).then_some(cookie)
         }
@@ -137,7 +140,7 @@ pub(super) fn take(
     };
     *fields = whole;
     if let Some(cookie) = is_done {
-        let request = asked.remove(&cookie).expect("it was found above");
+        let request = expected.remove(&cookie).expect("it was found above");
         answers.push_back(request.finish(cookie).map_err(|what| ServerError::Reply { cookie, what })?);
     }
     Ok(true)

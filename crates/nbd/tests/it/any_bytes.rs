@@ -86,14 +86,14 @@ proptest! {
     fn every_request_is_answered_and_reads_return_written_data(
         structured in any::<bool>(),
         requests in 1..6_u32,
-        asked in vec((0..4_u8, 0..120_u64, 1..8_u32, any::<u8>()), 1..60),
+        commands in vec((0..4_u8, 0..120_u64, 1..8_u32, any::<u8>()), 1..60),
         order in vec(any::<prop::sample::Index>(), 60),
     ) {
         let wishes = Wishes { structured, allocation: false };
         let limits = Limits { requests, bytes: 0 };
         let (mut host, mut client) = crate::support::connected_with(export(), wishes, limits);
         let mut disk = vec![0; crate::support::DISK_BYTES];
-        for ((kind, sector, sectors, byte), order) in asked.iter().cycle().zip(&order) {
+        for ((kind, sector, sectors, byte), order) in commands.iter().cycle().zip(&order) {
             let (offset, bytes) = (sector * 512, sectors * 512);
             let range = offset as usize..offset as usize + bytes as usize;
             match kind {

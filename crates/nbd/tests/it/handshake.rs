@@ -151,18 +151,21 @@ fn tls_and_what_is_not_known_are_refused_and_the_haggling_continues() {
 }
 
 #[test]
-fn information_tells_size_flags_and_blocks_and_what_else_is_asked_for() {
+fn information_has_size_flags_and_blocks_and_what_else_is_requested() {
     let mut host = greeted(FLAGS).unwrap();
     assert_eq!(ask(&mut host, OPT_STRUCTURED_REPLY, &[]), [ACK]);
     let flags: u16 = 0b1001_1110_1101;
     let size = [&[0, 0][..], &65536_u64.to_be_bytes(), &flags.to_be_bytes()].concat();
     let blocks: Vec<u8> = [512_u32, 4096, 16384].iter().flat_map(|bytes| bytes.to_be_bytes()).collect();
     let blocks = [vec![0, 3], blocks].concat();
-    let told = ask(&mut host, OPT_INFO, &info("disk", &[]));
-    assert_eq!(told, [(REP_INFO, size.clone()), (REP_INFO, blocks.clone()), ACK]);
-    let told = ask(&mut host, OPT_INFO, &info("", &[INFO_DESCRIPTION, 77, INFO_NAME, INFO_BLOCK_SIZE]));
+    let answers = ask(&mut host, OPT_INFO, &info("disk", &[]));
+    assert_eq!(answers, [(REP_INFO, size.clone()), (REP_INFO, blocks.clone()), ACK]);
+    let answers = ask(&mut host, OPT_INFO, &info("", &[INFO_DESCRIPTION, 77, INFO_NAME, INFO_BLOCK_SIZE]));
     let (name, description) = (b"\0\x01disk".to_vec(), b"\0\x02A disk of memory".to_vec());
-    assert_eq!(told, [(REP_INFO, size), (REP_INFO, blocks), (REP_INFO, name), (REP_INFO, description), ACK]);
+    assert_eq!(
+        answers,
+        [(REP_INFO, size), (REP_INFO, blocks), (REP_INFO, name), (REP_INFO, description), ACK]
+    );
     assert!(!host.connection.is_transmitting());
     assert_eq!(kinds(&ask(&mut host, OPT_GO, &info("disk", &[]))), [REP_INFO, REP_INFO, REP_ACK]);
     assert!(host.connection.is_transmitting());

@@ -67,14 +67,14 @@ fn trims_and_zeros_may_be_longer_than_a_payload() {
 }
 
 #[test]
-fn block_status_tells_holes_up_to_the_end_of_the_request() {
+fn block_status_reports_holes_up_to_the_end_of_the_request() {
     let (mut host, mut client) = connected(export(), Wishes::default());
     client.write(4096, &[1; 512], false);
     host.talk(&mut client);
     let extent = |bytes, hole| Extent { bytes, hole, zero: hole };
     client.block_status(512, 8192);
-    let told = vec![extent(3584, true), extent(4096, false), extent(512, true)];
-    assert_eq!(found(host.talk(&mut client)), Found::Extents(told));
+    let extents = vec![extent(3584, true), extent(4096, false), extent(512, true)];
+    assert_eq!(found(host.talk(&mut client)), Found::Extents(extents));
     client.request(CMD_BLOCK_STATUS, CMD_FLAG_REQ_ONE, 4096, 16384, &[]);
     assert_eq!(found(host.talk(&mut client)), Found::Extents(vec![extent(4096, false)]));
 }

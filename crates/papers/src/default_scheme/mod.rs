@@ -19,8 +19,8 @@ mod tests {
     #[test]
     fn every_study_resolves_with_the_papers_own_scheme_and_ours() {
         let (requests, claims, out) = (Some(10_000), PlannedClaim::ids(), "results".into());
-        let asked = EvaluationOptions { requests, quick: false, traces: None, claims, seed: 1, out };
-        let all = cells(&asked).unwrap_or_else(|error| panic!("{error}"));
+        let options = EvaluationOptions { requests, quick: false, traces: None, claims, seed: 1, out };
+        let all = cells(&options).unwrap_or_else(|error| panic!("{error}"));
         for row in PlannedClaim::ALL {
             assert!(all.iter().any(|cell| cell.row.paper() == row.paper()), "{}", row.name());
         }

@@ -44,8 +44,8 @@ impl PlannedClaim {
     }
 
     /// The results that are asked for.
-    pub fn asked(asked: &EvaluationOptions) -> Vec<Self> {
-        Self::ALL.into_iter().filter(|row| asked.claims.iter().any(|id| id == row.name())).collect()
+    pub fn requested(options: &EvaluationOptions) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|row| options.claims.iter().any(|id| id == row.name())).collect()
     }
 
     /// The paper.
@@ -169,7 +169,7 @@ const PREFIX: u64 = 100_000;
 /// None as long as the papers' schemes and devices are shipped.
 pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
     let mut all = Vec::new();
-    let rows = PlannedClaim::asked(options);
+    let rows = PlannedClaim::requested(options);
     let has = |paper: &str| rows.iter().any(|row| row.paper() == paper);
     if has("000") {
         let shown = |point: &StudyPoint| {
@@ -183,13 +183,13 @@ pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
     }
     if has("002") {
         let paper = Paper::find("002")?;
-        let whole = asked_of(&paper, options);
-        let asked =
+        let whole = options_of(&paper, options);
+        let requested =
             EvaluationOptions { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole };
         for (workload, speed) in SPED_UP {
-            let points = paper.points_at(workload, 100 * speed, &asked)?;
+            let points = paper.points_at(workload, 100 * speed, &requested)?;
             let Some(point) = points.iter().find(|point| point.text("part") == "spedup") else { continue };
-            let spec = paper.study(point, &asked)?;
+            let spec = paper.study(point, &requested)?;
             all.push(Cell::new(PlannedClaim::E, workload.to_owned(), spec)?);
         }
     }
@@ -209,7 +209,7 @@ pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
 }
 
 /// All claims of a paper, as far as they are asked for.
-fn asked_of(paper: &Paper, options: &EvaluationOptions) -> EvaluationOptions {
+fn options_of(paper: &Paper, options: &EvaluationOptions) -> EvaluationOptions {
     EvaluationOptions { traces: None, claims: paper.claims(), ..options.clone() }
 }
 
@@ -223,9 +223,9 @@ fn add(
     shown: impl Fn(&StudyPoint) -> bool,
 ) -> Result<(), Error> {
     let paper = Paper::find(number)?;
-    let asked = asked_of(&paper, options);
-    for point in paper.points(&asked)?.iter().filter(|point| shown(point)) {
-        all.push(Cell::new(row, point.text(name), paper.study(point, &asked)?)?);
+    let requested = options_of(&paper, options);
+    for point in paper.points(&requested)?.iter().filter(|point| shown(point)) {
+        all.push(Cell::new(row, point.text(name), paper.study(point, &requested)?)?);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use stripewise_papers::{EvaluationOptions, Measured, Paper, Verdict};
 
-use crate::support::{asked, exact, made_up, of_all, only, verdicts};
+use crate::support::{all_claims, exact, made_up, of_all, only, verdicts};
 
 fn paper() -> Paper {
     Paper::find("000").unwrap_or_else(|error| panic!("{error}"))
@@ -10,7 +10,7 @@ fn paper() -> Paper {
 
 /// Studies in which Adaptive has `less` of what BPU and Baseline have.
 fn studies(paper: &Paper, less: f64, adjusted: f64) -> Vec<Measured> {
-    made_up(paper, &asked(paper), |_, scheme| {
+    made_up(paper, &all_claims(paper), |_, scheme| {
         let ours = if scheme == "adaptive" { 1.0 - less } else { 1.0 };
         vec![
             ("requests", 10.0),
@@ -93,7 +93,7 @@ fn the_results_on_lun_traces_need_these_alone() {
     };
     assert_eq!(names(&["0i"]), ["lun0 ×1, 5+1", "lun1 ×1, 5+1", "lun2 ×1, 5+1"]);
     assert_eq!(names(&["0a"]).len(), 54);
-    let quick = EvaluationOptions { quick: true, ..asked(&paper) };
+    let quick = EvaluationOptions { quick: true, ..all_claims(&paper) };
     let point = &paper.points(&quick).unwrap_or_else(|error| panic!("{error}"))[0];
     let spec = paper.study(point, &quick).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(spec.workload.requests, Some(50_000));

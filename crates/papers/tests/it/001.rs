@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Measured, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, exact, made_up, only, verdicts};
+use crate::support::{all_claims, exact, made_up, only, verdicts};
 
 const AGREES: Verdict = Verdict::Agrees;
 const SAME: Verdict = Verdict::SameDirection;
@@ -26,7 +26,7 @@ fn columns(scheme: &str, value: f64) -> Vec<(&'static str, f64)> {
 
 /// Studies whose runs are made up: `value` of the scheme.
 fn studies(paper: &Paper, value: impl Fn(&str) -> f64) -> Vec<Measured> {
-    made_up(paper, &asked(paper), |_, scheme| columns(scheme, value(scheme)))
+    made_up(paper, &all_claims(paper), |_, scheme| columns(scheme, value(scheme)))
 }
 
 #[test]
@@ -66,16 +66,16 @@ fn more_groups_that_cost_or_spare_are_distinguished() {
 }
 
 #[test]
-fn gains_are_told_by_what_they_are_and_a_scheme_without_collection_is_named() {
+fn gains_are_named_for_what_they_are_and_a_scheme_without_collection_is_named() {
     let paper = paper();
-    let asked = only(&paper, &["1a"]);
+    let all_claims = only(&paper, &["1a"]);
     let of = |value: f64, segments: f64| {
-        let all = made_up(&paper, &asked, |_, scheme| {
+        let all = made_up(&paper, &all_claims, |_, scheme| {
             let mut run = columns(scheme, if scheme == "was2" { value } else { 1.0 });
             run[1].1 = segments;
             run
         });
-        let found = exact(&paper, &asked.claims, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let found = exact(&paper, &all_claims.claims, &all, &[]).unwrap_or_else(|error| panic!("{error}"));
         (found.claims[0].measured[0].clone(), found.claims[0].rationale.clone())
     };
     let texts = [0.294, 1.0, 1.083, 2.0, 20.52].map(|value| of(value, 1.0).0);
@@ -92,7 +92,7 @@ fn a_claim_takes_the_schemes_that_it_needs() {
     let [point] = points.as_slice() else { panic!("{points:?}") };
     assert_eq!(point.to_string(), "Financial1, RAID-5");
     assert_eq!(point.schemes(), ["esap", "was2", "esap-group", "threshold"]);
-    let all = paper.points(&asked(&paper)).unwrap_or_else(|error| panic!("{error}"));
+    let all = paper.points(&all_claims(&paper)).unwrap_or_else(|error| panic!("{error}"));
     // Those of the paper over eight SSDs, and ours over seven; beside them the maps.
     let of_maps = |point: &&StudyPoint| point.text("part") != "main";
     assert!(all.iter().filter(of_maps).all(|point| point.schemes() == ["esap", "was2"]));
@@ -100,7 +100,7 @@ fn a_claim_takes_the_schemes_that_it_needs() {
     let (ours, theirs): (Vec<_>, Vec<_>) = main.partition(|point| point.text("level") == "RAID-6 of 7");
     assert!(theirs.len() == 10 && theirs.iter().all(|point| point.schemes().len() == 11));
     assert!(ours.len() == 5 && ours.iter().all(|point| point.schemes() == ["rdp", "x-code"]), "{ours:?}");
-    let spec = paper.study(ours[0], &asked(&paper)).unwrap_or_else(|error| panic!("{error}"));
+    let spec = paper.study(ours[0], &all_claims(&paper)).unwrap_or_else(|error| panic!("{error}"));
     assert!(format!("{:?}", spec.members).contains("devices: 7"), "{:?}", spec.members);
 }
 
@@ -108,10 +108,10 @@ fn a_claim_takes_the_schemes_that_it_needs() {
 fn a_part_of_a_workload_has_a_part_of_the_array() {
     let paper = paper();
     let sizes = |workload: &str, requests: Option<u64>| {
-        let asked = stripewise_papers::EvaluationOptions { requests, ..only(&paper, &["1c"]) };
-        let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+        let all_claims = stripewise_papers::EvaluationOptions { requests, ..only(&paper, &["1c"]) };
+        let points = paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
         let point = points.iter().find(|point| point.text("workload") == workload).expect("a workload");
-        let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+        let spec = paper.study(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
         (format!("{:?}", spec.settings), format!("{:?}", spec.workload.origin))
     };
     for (share, channels, blocks) in [(1.1, 8, 85), (0.75, 8, 58), (0.5, 4, 77), (0.1, 1, 62), (0.001, 1, 40)]
@@ -131,8 +131,8 @@ fn a_part_of_a_workload_has_a_part_of_the_array() {
 #[test]
 fn requests_are_those_of_the_profiles() {
     let paper = paper();
-    let asked = stripewise_papers::EvaluationOptions { quick: true, ..asked(&paper) };
-    for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")) {
+    let all_claims = stripewise_papers::EvaluationOptions { quick: true, ..all_claims(&paper) };
+    for point in paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}")) {
         let name = format!("paper001/{}", point.text("workload"));
         let found = stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
         if let Some(profile) = found.profile {
@@ -146,7 +146,7 @@ fn requests_are_those_of_the_profiles() {
 #[test]
 fn parity_logging_is_counted_for_the_stripes_of_the_level() {
     let paper = paper();
-    let points = paper.points(&asked(&paper)).unwrap_or_else(|error| panic!("{error}"));
+    let points = paper.points(&all_claims(&paper)).unwrap_or_else(|error| panic!("{error}"));
     let count = |level: &str| {
         let point = points.iter().find(|point| point.text("level") == level).expect("a point");
         // 24 KiB each, one after the other: six chunks, a whole stripe of RAID-6 and none of RAID-5.

@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Columns, EvaluationOptions, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, exact, made_up, of_all, only, text, verdicts};
+use crate::support::{all_claims, exact, made_up, of_all, only, text, verdicts};
 
 const AGREES: Verdict = Verdict::Agrees;
 const SAME: Verdict = Verdict::SameDirection;
@@ -39,7 +39,7 @@ fn as_printed(point: &StudyPoint, scheme: &str) -> Vec<(&'static str, f64)> {
 #[test]
 fn what_is_as_printed_agrees() {
     let paper = paper();
-    let all = made_up(&paper, &asked(&paper), as_printed);
+    let all = made_up(&paper, &all_claims(&paper), as_printed);
     // Every trace is as the mean of all: far below 2b, far above 2c.
     assert_eq!(verdicts(&paper, &all), [AGREES, SAME, SAME, AGREES, AGREES, AGREES, AGREES, AGREES]);
     let found = exact(&paper, &paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
@@ -56,7 +56,7 @@ fn what_is_as_printed_agrees() {
 #[test]
 fn the_other_way_differs() {
     let paper = paper();
-    let all = made_up(&paper, &asked(&paper), |point, scheme| match scheme {
+    let all = made_up(&paper, &all_claims(&paper), |point, scheme| match scheme {
         "fifo" | "piq" | "piq-4" | "piq-16" => of(1000.0, 1000.0, 0.2),
         "queue-1" | "length-16" => of(500.0, 1000.0, 0.1),
         _ if point.text("part") == "realtime" => of(1000.0, 1000.0, 0.0),
@@ -68,11 +68,11 @@ fn the_other_way_differs() {
 #[test]
 fn the_profiles_are_those_of_table_2() {
     let paper = paper();
-    let asked = asked(&paper);
-    let searches = paper.searches(&asked).unwrap_or_else(|error| panic!("{error}"));
+    let all_claims = all_claims(&paper);
+    let searches = paper.searches(&all_claims).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(searches.len(), 12);
     for search in &searches {
-        let point = &search.point(&asked).unwrap_or_else(|error| panic!("{error}"))[0];
+        let point = &search.point(&all_claims).unwrap_or_else(|error| panic!("{error}"))[0];
         let name = format!("paper002/{}", point.text("workload"));
         let found = stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
         let profile = found.profile.expect("a profile");
@@ -103,11 +103,11 @@ fn results_about_one_trace_take_that_one_and_no_sweeps() {
 #[test]
 fn a_workload_is_sent_as_fast_as_makes_its_chips_as_busy_as_printed() {
     let paper = paper();
-    let asked = EvaluationOptions { requests: Some(10_000), ..only(&paper, &["2b"]) };
-    let mut searches = paper.searches(&asked).unwrap_or_else(|error| panic!("{error}"));
+    let all_claims = EvaluationOptions { requests: Some(10_000), ..only(&paper, &["2b"]) };
+    let mut searches = paper.searches(&all_claims).unwrap_or_else(|error| panic!("{error}"));
     let mut search = searches.remove(0);
     loop {
-        let point = &search.point(&asked).unwrap_or_else(|error| panic!("{error}"))[0];
+        let point = &search.point(&all_claims).unwrap_or_else(|error| panic!("{error}"))[0];
         assert_eq!((point.text("part").as_str(), point.schemes()), ("calibration", &["fifo".to_owned()][..]));
         let mut run = Columns::default();
         let known = [
@@ -124,11 +124,11 @@ fn a_workload_is_sent_as_fast_as_makes_its_chips_as_busy_as_printed() {
             break;
         }
     }
-    let points = search.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+    let points = search.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
     let speed = points[1].count("speed").expect("a speed") as f64;
     assert!((speed * 1e-6 / 0.157_154 - 1.0).abs() < 0.01, "{speed}");
     let pacing = |at: usize| {
-        let spec = paper.study(&points[at], &asked).unwrap_or_else(|error| panic!("{error}"));
+        let spec = paper.study(&points[at], &all_claims).unwrap_or_else(|error| panic!("{error}"));
         spec.pacing.map(|pacing| pacing.to_string())
     };
     assert_eq!(pacing(0).as_deref(), Some("open:1"));

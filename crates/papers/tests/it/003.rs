@@ -4,7 +4,7 @@ use stripewise_papers::{Columns, EvaluationOptions, Measured, Paper, StudyPoint,
 
 use stripewise_study::WarmUp;
 
-use crate::support::{asked, exact, made_up_with, of_all, text, verdicts};
+use crate::support::{all_claims, exact, made_up_with, of_all, text, verdicts};
 
 fn paper() -> Paper {
     Paper::find("003").unwrap_or_else(|error| panic!("{error}"))
@@ -49,7 +49,7 @@ fn as_printed(point: &StudyPoint, scheme: &str, run: &mut Columns) {
 }
 
 fn studies(paper: &Paper, run: impl Fn(&StudyPoint, &str, &mut Columns)) -> Vec<Measured> {
-    made_up_with(paper, &asked(paper), run)
+    made_up_with(paper, &all_claims(paper), run)
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn the_hybrid_is_compared_with_the_better_of_the_two_at_every_point() {
 #[test]
 fn the_evaluated_points_and_mixes_are_the_profiles() {
     let paper = paper();
-    let asked = EvaluationOptions { quick: true, ..asked(&paper) };
-    let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+    let all_claims = EvaluationOptions { quick: true, ..all_claims(&paper) };
+    let points = paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
     let grid: Vec<&StudyPoint> =
         points.iter().filter(|point| point.text("part") == "grid" && point.count("mib") == Some(8)).collect();
     assert_eq!(grid.len(), 16);
@@ -167,8 +167,8 @@ fn the_evaluated_points_and_mixes_are_the_profiles() {
 #[test]
 fn warm_up_writes_an_eighth_of_the_span_or_uses_up_the_reserve() {
     let paper = paper();
-    let asked = EvaluationOptions { requests: Some(1), ..asked(&paper) };
-    let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+    let all_claims = EvaluationOptions { requests: Some(1), ..all_claims(&paper) };
+    let points = paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
     let ours = |point: &&StudyPoint| {
         let part = point.text("part");
         let large = part == "grid" && point.count("interval") == Some(20) && point.count("size") != Some(4);
@@ -177,7 +177,7 @@ fn warm_up_writes_an_eighth_of_the_span_or_uses_up_the_reserve() {
         point.text("level") == "RAID-5" && is_preset && (large || main || part == "changing")
     };
     for point in points.iter().filter(ours) {
-        let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+        let spec = paper.study(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
         let WarmUp::Requests(warmup) = spec.warmup else { panic!("{point}: its warm-up is given") };
         if [300_000, 700_000].contains(&warmup) {
             continue;

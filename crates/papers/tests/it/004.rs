@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Measured, Paper, StudyPoint, Verdict};
 
-use crate::support::{asked, exact, made_up, only, text, verdicts};
+use crate::support::{all_claims, exact, made_up, only, text, verdicts};
 
 fn paper() -> Paper {
     Paper::find("004").unwrap_or_else(|error| panic!("{error}"))
@@ -44,7 +44,7 @@ fn shown(paper: &Paper, measured: &[Measured], claim: &str) -> String {
 #[test]
 fn what_is_as_printed_agrees() {
     let paper = paper();
-    let all = made_up(&paper, &asked(&paper), as_printed);
+    let all = made_up(&paper, &all_claims(&paper), as_printed);
     assert_eq!(shown(&paper, &all, "4a"), "40.2 % / 43.4 % / 49.8 %");
     assert_eq!(shown(&paper, &all, "4c"), "59.0 % / 45.8 %; 4 KB-RAIS least");
     let found = exact(&paper, &["4a".to_owned()], &all, &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -69,7 +69,7 @@ fn what_is_as_printed_agrees() {
 #[test]
 fn where_zones_lose_all_of_it_differs() {
     let paper = paper();
-    let all = made_up(&paper, &asked(&paper), |point, scheme| {
+    let all = made_up(&paper, &all_claims(&paper), |point, scheme| {
         let mut run = as_printed(point, scheme);
         if scheme == "mc" {
             let size = number(point, "ssds") * number(point, "blocks");
@@ -101,7 +101,7 @@ fn the_trend_of_zones_is_that_of_mc_rais_against_fixed_arrays_of_the_largest_siz
 #[test]
 fn tables_and_json_have_every_run() {
     let paper = paper();
-    let all = made_up(&paper, &asked(&paper), as_printed);
+    let all = made_up(&paper, &all_claims(&paper), as_printed);
     let found = exact(&paper, &paper.claims(), &all, &[]).unwrap_or_else(|error| panic!("{error}"));
     let text = text(&paper, &found, &all, &[]);
     for part in ["Fig. 2: random reads", "Fig. 2: random writes", "Fig. 5 and 6", "Fig. 7", "Fig. 8"] {
@@ -113,7 +113,7 @@ fn tables_and_json_have_every_run() {
     let runs: usize = runs.map(|study| study["runs"].as_array().map_or(0, Vec::len)).sum();
     assert_eq!(
         runs,
-        paper.points(&asked(&paper)).expect("points").iter().map(|p| p.schemes().len()).sum::<usize>()
+        paper.points(&all_claims(&paper)).expect("points").iter().map(|p| p.schemes().len()).sum::<usize>()
     );
     assert_eq!(value["rows"][0]["row"], "4a");
 }
@@ -121,8 +121,8 @@ fn tables_and_json_have_every_run() {
 #[test]
 fn warm_up_takes_what_the_profiles_write() {
     let paper = paper();
-    let asked = only(&paper, &["4a"]);
-    let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+    let all_claims = only(&paper, &["4a"]);
+    let points = paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
     for point in points.iter().filter(|point| point.text("state") == "full") {
         let name = format!("paper004/{}", point.text("workload"));
         let profile =

@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Columns, Error, Paper};
 
-use crate::support::{asked, exact};
+use crate::support::{all_claims, exact};
 
 const PAPER: &str = r#"paper = "900"
 
@@ -57,10 +57,10 @@ run = { columns = ["mean"] }
 /// Evaluates a paper over runs that have one column.
 fn evaluate(text: &str) -> Result<String, Error> {
     let paper = Paper::read("900.toml", text, "")?;
-    let asked = asked(&paper);
+    let all_claims = all_claims(&paper);
     let mut all = Vec::new();
-    for point in paper.points(&asked)? {
-        paper.study(&point, &asked)?;
+    for point in paper.points(&all_claims)? {
+        paper.study(&point, &all_claims)?;
         let columns = |ns: f64| {
             let mut columns = Columns::default();
             columns.set("response_mean_ns", ns);
@@ -68,7 +68,7 @@ fn evaluate(text: &str) -> Result<String, Error> {
         };
         all.push(paper.measured(&point, vec![columns(900.0), columns(1000.0)], &[])?);
     }
-    let found = exact(&paper, &asked.claims, &all, &[])?;
+    let found = exact(&paper, &all_claims.claims, &all, &[])?;
     paper.json(&found, &[], &all, &[])?;
     Ok(found.markdown() + &paper.sections(&all, &[])?.iter().map(ToString::to_string).collect::<String>())
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use stripewise_papers::{Columns, Error, Paper, judge};
 
-use crate::support::{asked, exact, file_with_claim};
+use crate::support::{all_claims, exact, file_with_claim};
 
 /// A paper of one scheme whose claim has this value, over a run with these columns.
 fn evaluate(value: &str, shown: &str, columns: &[(&str, f64)]) -> Result<(String, String), Error> {
@@ -16,12 +16,12 @@ verdict = "judge(0.1, a)"
 rationale = """#
     ));
     let paper = Paper::read("900.toml", &text, "")?;
-    let asked = asked(&paper);
-    let point = &paper.points(&asked)?[0];
+    let all_claims = all_claims(&paper);
+    let point = &paper.points(&all_claims)?[0];
     let mut run = Columns::default();
     columns.iter().for_each(|(name, value)| run.set(name, *value));
     let all = [paper.measured(point, vec![run], &[])?];
-    let found = exact(&paper, &asked.claims, &all, &[])?;
+    let found = exact(&paper, &all_claims.claims, &all, &[])?;
     Ok((found.claims[0].measured[0].clone(), found.claims[0].verdict.to_string()))
 }
 

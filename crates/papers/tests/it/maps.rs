@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use stripewise_papers::{Columns, GainMap, Measured, Paper};
 
-use crate::support::asked;
+use crate::support::all_claims;
 
 /// A paper that compares `ours` with `theirs` at four loads, with a map whose places and gains are these.
 fn paper(places: &str, gain: &str) -> Result<Paper, String> {
@@ -70,7 +70,7 @@ fn map(seeds: &[[f64; 4]]) -> GainMap {
 /// The maps of the paper with the expression `gain`.
 fn maps(gain: &str, seeds: &[[f64; 4]]) -> Vec<GainMap> {
     let paper = paper("[1, 4, 16, 64]", gain).unwrap_or_else(|error| panic!("{error}"));
-    let points = paper.points(&asked(&paper)).unwrap_or_else(|error| panic!("{error}"));
+    let points = paper.points(&all_claims(&paper)).unwrap_or_else(|error| panic!("{error}"));
     let seed = |gains: &[f64; 4]| -> Vec<Measured> {
         let of = |mean: f64| {
             let mut run = Columns::default();

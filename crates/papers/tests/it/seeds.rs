@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use stripewise_papers::{Columns, Findings, Measured, Paper, Verdict, judge};
 
-use crate::support::{asked, file_with_claim};
+use crate::support::{all_claims, file_with_claim};
 
 /// A paper whose claim is that one scheme gains a tenth, by a column of it.
 fn paper() -> Paper {
@@ -24,8 +24,8 @@ fn over(gains: &[f64]) -> Findings {
 }
 
 fn findings(paper: &Paper, gains: &[f64]) -> Findings {
-    let asked = asked(paper);
-    let point = &paper.points(&asked).unwrap_or_else(|error| panic!("{error}"))[0];
+    let all_claims = all_claims(paper);
+    let point = &paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"))[0];
     let seed = |gain: &f64| -> Vec<Measured> {
         let mut run = Columns::default();
         run.set("gain", *gain);
@@ -33,7 +33,7 @@ fn findings(paper: &Paper, gains: &[f64]) -> Findings {
     };
     let seeds: Vec<Vec<Measured>> = gains.iter().map(seed).collect();
     let seeds: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
-    paper.findings(&asked.claims, &seeds, &[]).unwrap_or_else(|error| panic!("{error}"))
+    paper.findings(&all_claims.claims, &seeds, &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn verdict(gains: &[f64]) -> Verdict {
@@ -52,8 +52,8 @@ fn a_claim_agrees_only_if_its_whole_interval_does() {
 fn one_seed_says_nothing_of_chance_and_has_no_verdict() {
     assert_eq!(verdict(&[0.10]), Verdict::OneSeed);
     assert_eq!(verdict(&[f64::NAN]), Verdict::NotMeasured);
-    let told = over(&[0.10]).markdown();
-    assert!(told.contains("no verdicts: repeat with --seeds 5"), "{told}");
+    let report = over(&[0.10]).markdown();
+    assert!(report.contains("no verdicts: repeat with --seeds 5"), "{report}");
 }
 
 /// A scheme that is 4 and 9 times as fast in two seeds is typically 6 times as fast.
@@ -73,12 +73,12 @@ fn a_gain_is_that_of_the_typical_ratio() {
     assert!(shown(&kinds(r#"["ratio"]"#)).starts_with("50.0 % / 50.0 %"));
     assert!(shown(&kinds(r#"["difference"]"#)).starts_with("62.5 % / 50.0 %"));
     let wrong = |paper: &Paper| {
-        let asked = asked(paper);
-        let point = &paper.points(&asked).unwrap_or_else(|error| panic!("{error}"))[0];
+        let all_claims = all_claims(paper);
+        let point = &paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"))[0];
         let mut run = Columns::default();
         run.set("gain", 0.5);
         let measured = paper.measured(point, vec![run], &[]).unwrap_or_else(|error| panic!("{error}"));
-        paper.findings(&asked.claims, &[&[measured]], &[]).expect_err("refused").to_string()
+        paper.findings(&all_claims.claims, &[&[measured]], &[]).expect_err("refused").to_string()
     };
     assert!(wrong(&kinds(r#"["gian"]"#)).contains("did you mean `gain`?"));
     assert!(wrong(&kinds(r#"["gain", "ratio", "gain"]"#)).contains("3 kinds for a list of 2"));

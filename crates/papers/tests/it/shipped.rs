@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use stripewise_papers::{EvaluationOptions, GainMap, Measured, Paper, StudyPoint, Verdict, claims_of};
 use stripewise_study::{Study, StudySpec, smallest_bytes};
 
-use crate::support::{ALL_COLUMNS, asked, exact, made_up, of_all, only, verdicts};
+use crate::support::{ALL_COLUMNS, all_claims, exact, made_up, of_all, only, verdicts};
 
 fn each(test: impl Fn(Paper)) {
     for number in Paper::shipped() {
@@ -17,7 +17,7 @@ fn each(test: impl Fn(Paper)) {
 fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
     each(|paper| {
         assert!(verdicts(&paper, &[]).iter().all(|word| *word == Verdict::NotMeasured), "{}", paper.number());
-        let all = made_up(&paper, &asked(&paper), |_, _| Vec::new());
+        let all = made_up(&paper, &all_claims(&paper), |_, _| Vec::new());
         let found = exact(&paper, &paper.claims(), &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
         let maps = paper.maps(&[&all], &of_all()).unwrap_or_else(|error| panic!("{error}"));
         assert!(maps.iter().all(|map| map.panels.iter().all(|panel| !panel.lines.is_empty())));
@@ -38,9 +38,10 @@ fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
 fn every_study_resolves_in_full_and_in_part() {
     each(|paper| {
         for quick in [false, true] {
-            let asked = EvaluationOptions { quick, ..asked(&paper) };
-            for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")) {
-                let spec = paper.study(&point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+            let all_claims = EvaluationOptions { quick, ..all_claims(&paper) };
+            for point in paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}")) {
+                let spec =
+                    paper.study(&point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
                 Study::new(spec, &()).unwrap_or_else(|error| panic!("{point}: {error}"));
             }
         }
@@ -50,10 +51,10 @@ fn every_study_resolves_in_full_and_in_part() {
 #[test]
 fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
     each(|paper| {
-        let asked = EvaluationOptions { requests: Some(10_000), quick: true, ..asked(&paper) };
+        let all_claims = EvaluationOptions { requests: Some(10_000), quick: true, ..all_claims(&paper) };
         let of = |spec: StudySpec| Study::new(spec, &()).map(|study| study.span_bytes()).ok();
-        for point in paper.points(&asked).unwrap_or_else(|error| panic!("{error}")).iter().step_by(7) {
-            let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+        for point in paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}")).iter().step_by(7) {
+            let spec = paper.study(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
             let whole = of(spec.clone());
             assert_eq!(smallest_bytes(&spec).ok(), whole, "{point}");
             for one in &spec.schemes {
@@ -67,7 +68,7 @@ fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs
 #[test]
 fn each_claim_needs_some_of_the_studies() {
     each(|paper| {
-        let all = paper.points(&asked(&paper)).unwrap_or_else(|error| panic!("{error}")).len();
+        let all = paper.points(&all_claims(&paper)).unwrap_or_else(|error| panic!("{error}")).len();
         for claim in paper.claims() {
             let ours = paper.points(&only(&paper, &[&claim])).unwrap_or_else(|error| panic!("{error}")).len();
             assert!(ours > 0 && ours <= all, "{claim}: {ours} of {all}");
@@ -90,15 +91,15 @@ fn claims_come_in_order_and_once_and_an_unknown_one_is_refused() {
 #[test]
 fn claims_that_need_a_part_of_the_schemes_get_the_requests_of_all() {
     each(|paper| {
-        let of = |asked: EvaluationOptions| -> Vec<(String, String)> {
-            let points = paper.points(&asked).unwrap_or_else(|error| panic!("{error}"));
+        let of = |all_claims: EvaluationOptions| -> Vec<(String, String)> {
+            let points = paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
             let spans = points.iter().map(|point| {
-                let spec = paper.study(point, &asked).unwrap_or_else(|error| panic!("{point}: {error}"));
+                let spec = paper.study(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
                 (point.to_string(), format!("{:?}", spec.span))
             });
             spans.collect()
         };
-        let all = of(asked(&paper));
+        let all = of(all_claims(&paper));
         for claim in paper.claims() {
             let ours = of(only(&paper, &[&claim]));
             assert!(ours.iter().all(|one| all.contains(one)), "{claim}: {ours:?}");
@@ -120,7 +121,7 @@ fn varied(point: &StudyPoint, scheme: &str, seed: u64) -> Vec<(&'static str, f64
 fn what_varies_over_seeds_is_shown_with_its_interval() {
     each(|paper| {
         let seeds: Vec<Vec<Measured>> = (1..=3)
-            .map(|seed| made_up(&paper, &asked(&paper), |point, scheme| varied(point, scheme, seed)))
+            .map(|seed| made_up(&paper, &all_claims(&paper), |point, scheme| varied(point, scheme, seed)))
             .collect();
         let seeds: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
         let found = paper.findings(&paper.claims(), &seeds, &of_all());

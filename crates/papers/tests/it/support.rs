@@ -6,7 +6,7 @@ use stripewise_papers::{
 };
 
 /// All claims of a paper, in full, with generated requests.
-pub(crate) fn asked(paper: &Paper) -> EvaluationOptions {
+pub(crate) fn all_claims(paper: &Paper) -> EvaluationOptions {
     EvaluationOptions {
         requests: None,
         quick: false,
@@ -19,7 +19,7 @@ pub(crate) fn asked(paper: &Paper) -> EvaluationOptions {
 
 /// A paper of which only `claims` are asked for.
 pub(crate) fn only(paper: &Paper, claims: &[&str]) -> EvaluationOptions {
-    EvaluationOptions { claims: claims.iter().map(|id| (*id).to_owned()).collect(), ..asked(paper) }
+    EvaluationOptions { claims: claims.iter().map(|id| (*id).to_owned()).collect(), ..all_claims(paper) }
 }
 
 /// The further findings of each study point: nothing was written, and intervals are not known.
@@ -35,13 +35,13 @@ pub(crate) fn of_all() -> [(&'static str, Json); 2] {
     [("intervals", json!([])), ("decisions", decisions)]
 }
 
-/// The points of `asked` with runs whose columns are those that `run` gives, and 0 in all others.
+/// The points of `all_claims` with runs whose columns are those that `run` gives, and 0 in all others.
 pub(crate) fn made_up(
     paper: &Paper,
-    asked: &EvaluationOptions,
+    all_claims: &EvaluationOptions,
     run: impl Fn(&StudyPoint, &str) -> Vec<(&'static str, f64)>,
 ) -> Vec<Measured> {
-    made_up_with(paper, asked, |point, scheme, columns| {
+    made_up_with(paper, all_claims, |point, scheme, columns| {
         run(point, scheme).into_iter().for_each(|(name, value)| columns.set(name, value));
     })
 }
@@ -49,10 +49,10 @@ pub(crate) fn made_up(
 /// The same where `run` sets the columns itself.
 pub(crate) fn made_up_with(
     paper: &Paper,
-    asked: &EvaluationOptions,
+    all_claims: &EvaluationOptions,
     run: impl Fn(&StudyPoint, &str, &mut Columns),
 ) -> Vec<Measured> {
-    let points = paper.points(asked).unwrap_or_else(|error| panic!("{error}"));
+    let points = paper.points(all_claims).unwrap_or_else(|error| panic!("{error}"));
     let measured = points.iter().map(|point| {
         let columns = point.schemes().iter().map(|scheme| {
             let mut columns = Columns::default();

@@ -210,7 +210,7 @@ impl Rings {
     }
 
     /// Whether the unit that left `ring` last was written sequentially, and the next one was too.
-    pub(super) fn goes_on_sequentially(&self, ring: u32, last_was_sequential: bool) -> bool {
+    pub(super) fn continues_sequentially(&self, ring: u32, last_was_sequential: bool) -> bool {
         last_was_sequential && self.next(ring).is_some_and(|unit| self.unit(unit).is_sequential)
     }
 }

@@ -25,7 +25,7 @@ impl Wow {
     /// The group that leaves `ring` now.
     pub(crate) fn next(&mut self, rings: &mut Rings, ring: u32, filling: &Filling) -> Option<u32> {
         let mut target = filling.rate(self.outstanding);
-        if target == 0 && rings.goes_on_sequentially(ring, self.last_was_sequential) {
+        if target == 0 && rings.continues_sequentially(ring, self.last_was_sequential) {
             target = SEQUENTIAL.min(self.outstanding);
         }
         if rings.rings[ring as usize].leaving >= target {

@@ -44,7 +44,7 @@ impl Global {
     }
 
     /// A member must collect, or has finished a block.
-    pub(crate) fn heard<D: GcControl>(
+    pub(crate) fn gc_event<D: GcControl>(
         &mut self,
         now: Nanos,
         member: u16,

@@ -44,10 +44,10 @@ impl Coordination {
     }
 
     /// A member needs permission, or has finished a block.
-    pub fn heard<D: GcControl>(&mut self, now: Nanos, member: u16, activity: Activity, driver: &mut D) {
+    pub fn gc_event<D: GcControl>(&mut self, now: Nanos, member: u16, activity: Activity, driver: &mut D) {
         match self {
-            Self::Rotating(rotating) => rotating.heard(now, member, driver),
-            Self::Global(global) => global.heard(now, member, activity, driver),
+            Self::Rotating(rotating) => rotating.gc_event(now, member, driver),
+            Self::Global(global) => global.gc_event(now, member, activity, driver),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a scheme of coordination, the array and its members tell each other.
+//! What a scheme of coordination, the array and its members report to each other.
 
 use stripewise_base::Nanos;
 use stripewise_base::share::Share;
@@ -63,7 +63,7 @@ pub enum Activity {
 pub trait GcControl: Timer {
     /// Permits the member to begin to collect and replaces any earlier permission. The controller calls this only for
     /// members with that capability. Such members start without permission and report relevant changes with
-    /// `Controller::gc_news`.
+    /// `Controller::gc_event`.
     fn permit_gc(&mut self, _member: u16, _permit: GcPermit) {}
 
     /// Forbids the member to begin to collect more blocks; it finishes the blocks that it is collecting.

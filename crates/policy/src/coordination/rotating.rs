@@ -37,7 +37,7 @@ impl Rotating {
     }
 
     /// A member needs permission, or has finished a block.
-    pub(crate) fn heard<D: GcControl>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+    pub(crate) fn gc_event<D: GcControl>(&mut self, now: Nanos, member: u16, driver: &mut D) {
         self.turn(now, self.groups.of(member), driver);
     }
 

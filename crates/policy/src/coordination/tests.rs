@@ -17,7 +17,7 @@ const MS: Nanos = 1_000_000;
 
 /// Eight members, their needs, and the requests that they received.
 #[derive(Default)]
-struct Told {
+struct FakeDriver {
     turns: [GcTurn; 8],
     permitted: Vec<(u16, u32)>,
     forbidden: Vec<u16>,
@@ -30,7 +30,7 @@ struct Told {
     wanting: Vec<u16>,
 }
 
-impl Told {
+impl FakeDriver {
     fn needs(&mut self, member: u16, free_pages: u32) {
         self.turns[member as usize].need = Some(free_pages);
     }
@@ -39,18 +39,18 @@ impl Told {
         self.turns[member as usize] = GcTurn { collects: false, need };
     }
 
-    fn asked(&mut self) -> (Vec<(u16, u32)>, Vec<u16>) {
+    fn requested(&mut self) -> (Vec<(u16, u32)>, Vec<u16>) {
         (std::mem::take(&mut self.permitted), std::mem::take(&mut self.forbidden))
     }
 }
 
-impl Timer for Told {
+impl Timer for FakeDriver {
     fn set_timer(&mut self, at: Nanos) {
         self.timers.push(at);
     }
 }
 
-impl GcControl for Told {
+impl GcControl for FakeDriver {
     fn permit_gc(&mut self, member: u16, permit: GcPermit) {
         self.permitted.push((member, permit.blocks));
         let turn = &mut self.turns[member as usize];
@@ -88,87 +88,97 @@ fn resolved(level: Level, groups: u32) -> Geometry {
     Geometry::new(&shape).unwrap()
 }
 
-fn rotating(turn: Turn, groups: u32) -> (Rotating, Told) {
+fn rotating(turn: Turn, groups: u32) -> (Rotating, FakeDriver) {
     let section =
         CoordinationSection { policy: CoordinationPolicy::Rotating, turn, ..CoordinationSection::default() };
     let groups = Groups::of_parity(&resolved(Level::Raid5, groups), 8);
-    (Rotating::new(section, groups), Told { is_rotating: true, ..Told::default() })
+    (Rotating::new(section, groups), FakeDriver { is_rotating: true, ..FakeDriver::default() })
 }
 
-fn global(start: Start, trigger: Trigger, level: Level, groups: u32) -> (Global, Told) {
+fn global(start: Start, trigger: Trigger, level: Level, groups: u32) -> (Global, FakeDriver) {
     let policy = CoordinationPolicy::Global;
     let section = CoordinationSection { policy, start, trigger, ..CoordinationSection::default() };
-    (Global::new(&section, Groups::of_requests(level, &resolved(level, groups), 8)), Told::default())
+    (Global::new(&section, Groups::of_requests(level, &resolved(level, groups), 8)), FakeDriver::default())
 }
 
-fn global_heard(global: &mut Global, now: Nanos, member: u16, activity: Activity, told: &mut Told) {
-    global.heard(now, member, activity, told);
+fn global_gc_event(
+    global: &mut Global,
+    now: Nanos,
+    member: u16,
+    activity: Activity,
+    driver: &mut FakeDriver,
+) {
+    global.gc_event(now, member, activity, driver);
 }
 
-fn heard(rotating: &mut Rotating, now: Nanos, member: u16, told: &mut Told) {
-    rotating.heard(now, member, told);
+fn gc_event(rotating: &mut Rotating, now: Nanos, member: u16, driver: &mut FakeDriver) {
+    rotating.gc_event(now, member, driver);
 }
 
 #[test]
 fn the_token_goes_to_the_member_with_the_fewest_free_pages_after_each_block() {
-    let (mut rotating, mut told) = rotating(Turn::Token, 1);
-    told.needs(1, 7);
-    heard(&mut rotating, 0, 1, &mut told);
-    assert_eq!(told.asked(), (vec![(1, 1)], vec![]));
-    told.needs(2, 5);
-    heard(&mut rotating, 0, 2, &mut told);
-    assert_eq!(told.asked(), (vec![], vec![]), "one at a time");
-    told.finishes(1, Some(6));
-    heard(&mut rotating, 0, 1, &mut told);
-    assert_eq!(told.asked(), (vec![(2, 1)], vec![1]));
+    let (mut rotating, mut driver) = rotating(Turn::Token, 1);
+    driver.needs(1, 7);
+    gc_event(&mut rotating, 0, 1, &mut driver);
+    assert_eq!(driver.requested(), (vec![(1, 1)], vec![]));
+    driver.needs(2, 5);
+    gc_event(&mut rotating, 0, 2, &mut driver);
+    assert_eq!(driver.requested(), (vec![], vec![]), "one at a time");
+    driver.finishes(1, Some(6));
+    gc_event(&mut rotating, 0, 1, &mut driver);
+    assert_eq!(driver.requested(), (vec![(2, 1)], vec![1]));
     // Of equals the next in order, so that no member waits forever.
-    told.needs(5, 6);
-    told.finishes(2, Some(6));
-    heard(&mut rotating, 0, 2, &mut told);
-    assert_eq!(told.asked(), (vec![(5, 1)], vec![2]));
+    driver.needs(5, 6);
+    driver.finishes(2, Some(6));
+    gc_event(&mut rotating, 0, 2, &mut driver);
+    assert_eq!(driver.requested(), (vec![(5, 1)], vec![2]));
     for (before, after) in [(5, 1), (1, 2), (2, 1)] {
-        told.finishes(before, (before == 1).then_some(6));
-        heard(&mut rotating, 0, before, &mut told);
-        assert_eq!(told.asked(), (vec![(after, 1)], vec![before]));
+        driver.finishes(before, (before == 1).then_some(6));
+        gc_event(&mut rotating, 0, before, &mut driver);
+        assert_eq!(driver.requested(), (vec![(after, 1)], vec![before]));
     }
-    told.finishes(1, None);
-    heard(&mut rotating, 0, 1, &mut told);
-    assert_eq!(told.asked(), (vec![], vec![1]), "nobody needs it");
+    driver.finishes(1, None);
+    gc_event(&mut rotating, 0, 1, &mut driver);
+    assert_eq!(driver.requested(), (vec![], vec![1]), "nobody needs it");
 }
 
 #[test]
 fn each_group_has_a_permission_of_its_own() {
-    let (mut rotating, mut told) = rotating(Turn::Token, 2);
+    let (mut rotating, mut driver) = rotating(Turn::Token, 2);
     for member in [0, 3, 4] {
-        told.needs(member, 7);
-        heard(&mut rotating, 0, member, &mut told);
+        driver.needs(member, 7);
+        gc_event(&mut rotating, 0, member, &mut driver);
     }
-    assert_eq!(told.asked(), (vec![(0, 1), (4, 1)], vec![]));
+    assert_eq!(driver.requested(), (vec![(0, 1), (4, 1)], vec![]));
 }
 
 #[test]
 fn windows_pass_from_member_to_member_and_wait_for_the_block_in_hand() {
-    let (mut rotating, mut told) = rotating(Turn::Window, 1);
-    told.needs(2, 7);
-    heard(&mut rotating, 10 * MS, 2, &mut told);
-    assert_eq!((told.asked(), &told.timers[..]), ((vec![], vec![]), &[100 * MS][..]), "it is 0's window");
-    rotating.timer(100 * MS, &mut told);
-    assert_eq!(told.asked(), (vec![], vec![]));
-    rotating.timer(200 * MS, &mut told);
-    assert_eq!(told.asked(), (vec![(2, u32::MAX)], vec![]));
-    told.needs(3, 7);
-    heard(&mut rotating, 250 * MS, 3, &mut told);
-    rotating.timer(300 * MS, &mut told);
-    assert_eq!(told.asked(), (vec![], vec![2]), "its block is not done");
-    told.finishes(2, None);
-    heard(&mut rotating, 301 * MS, 2, &mut told);
-    assert_eq!(told.asked(), (vec![(3, u32::MAX)], vec![2]));
-    told.finishes(3, None);
-    heard(&mut rotating, 302 * MS, 3, &mut told);
-    rotating.timer(400 * MS, &mut told);
-    assert_eq!(told.asked(), (vec![], vec![3]));
+    let (mut rotating, mut driver) = rotating(Turn::Window, 1);
+    driver.needs(2, 7);
+    gc_event(&mut rotating, 10 * MS, 2, &mut driver);
     assert_eq!(
-        told.timers,
+        (driver.requested(), &driver.timers[..]),
+        ((vec![], vec![]), &[100 * MS][..]),
+        "it is 0's window"
+    );
+    rotating.timer(100 * MS, &mut driver);
+    assert_eq!(driver.requested(), (vec![], vec![]));
+    rotating.timer(200 * MS, &mut driver);
+    assert_eq!(driver.requested(), (vec![(2, u32::MAX)], vec![]));
+    driver.needs(3, 7);
+    gc_event(&mut rotating, 250 * MS, 3, &mut driver);
+    rotating.timer(300 * MS, &mut driver);
+    assert_eq!(driver.requested(), (vec![], vec![2]), "its block is not done");
+    driver.finishes(2, None);
+    gc_event(&mut rotating, 301 * MS, 2, &mut driver);
+    assert_eq!(driver.requested(), (vec![(3, u32::MAX)], vec![2]));
+    driver.finishes(3, None);
+    gc_event(&mut rotating, 302 * MS, 3, &mut driver);
+    rotating.timer(400 * MS, &mut driver);
+    assert_eq!(driver.requested(), (vec![], vec![3]));
+    assert_eq!(
+        driver.timers,
         [100 * MS, 200 * MS, 300 * MS, 400 * MS],
         "with nobody in need time stands still"
     );
@@ -183,69 +193,69 @@ fn window(members: &[u16], rest: &[u16]) -> (Vec<(u16, u32)>, Vec<u16>) {
 
 #[test]
 fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
-    let (mut global, mut told) = global(Start::Reactive, Trigger::Idle, Level::Raid5, 2);
-    told.near = vec![0, 3, 5];
-    told.needs(1, 7);
-    global_heard(&mut global, 0, 1, BUSY, &mut told);
+    let (mut global, mut driver) = global(Start::Reactive, Trigger::Idle, Level::Raid5, 2);
+    driver.near = vec![0, 3, 5];
+    driver.needs(1, 7);
+    global_gc_event(&mut global, 0, 1, BUSY, &mut driver);
     // Member 5 is in another group. Member 2 has enough space and asks when it runs short. The earlier permission of 1 is
     // void.
-    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[1, 2]));
+    assert_eq!(driver.requested(), window(&[0, 1, 2, 3], &[1, 2]));
     // A member that is done loses its permission, so that its next need opens a window for all.
-    told.near.clear();
-    told.finishes(1, None);
-    global_heard(&mut global, 1, 1, BUSY, &mut told);
-    assert_eq!(told.asked(), window(&[], &[1]));
+    driver.near.clear();
+    driver.finishes(1, None);
+    global_gc_event(&mut global, 1, 1, BUSY, &mut driver);
+    assert_eq!(driver.requested(), window(&[], &[1]));
     // A member that has to continue, or to begin meanwhile, does not wait for the end of a window.
-    told.finishes(0, Some(6));
-    global_heard(&mut global, 2, 0, BUSY, &mut told);
-    assert_eq!(told.asked(), window(&[0, 1, 2, 3], &[0, 1, 2]));
-    told.needs(4, 5);
-    global_heard(&mut global, 3, 4, BUSY, &mut told);
-    assert_eq!(told.asked(), window(&[4, 5, 6, 7], &[4, 5, 6, 7]));
-    assert_eq!(told.timers, [], "it is reactive");
+    driver.finishes(0, Some(6));
+    global_gc_event(&mut global, 2, 0, BUSY, &mut driver);
+    assert_eq!(driver.requested(), window(&[0, 1, 2, 3], &[0, 1, 2]));
+    driver.needs(4, 5);
+    global_gc_event(&mut global, 3, 4, BUSY, &mut driver);
+    assert_eq!(driver.requested(), window(&[4, 5, 6, 7], &[4, 5, 6, 7]));
+    assert_eq!(driver.timers, [], "it is reactive");
 }
 
 #[test]
 fn without_parity_all_members_collect_together() {
-    let (mut global, mut told) = global(Start::Reactive, Trigger::Idle, Level::Raid0, 1);
-    told.near = (0..8).collect();
-    told.needs(6, 7);
-    global_heard(&mut global, 0, 6, BUSY, &mut told);
-    assert_eq!(told.asked(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[6]));
+    let (mut global, mut driver) = global(Start::Reactive, Trigger::Idle, Level::Raid0, 1);
+    driver.near = (0..8).collect();
+    driver.needs(6, 7);
+    global_gc_event(&mut global, 0, 6, BUSY, &mut driver);
+    assert_eq!(driver.requested(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[6]));
 }
 
 #[test]
 fn an_array_that_has_rested_collects_while_somebody_is_below_half_of_the_margin_until_a_request_comes() {
-    let (mut global, mut told) = global(Start::Proactive, Trigger::Idle, Level::Raid5, 1);
+    let (mut global, mut driver) = global(Start::Proactive, Trigger::Idle, Level::Raid5, 1);
     let all = [0, 1, 2, 3, 4, 5, 6, 7];
-    (told.near, told.wanting) = (vec![2, 4], vec![4]);
+    (driver.near, driver.wanting) = (vec![2, 4], vec![4]);
     let rests = Activity::Resting { since: MS };
-    global.rests(MS, &mut told);
-    global.rests(MS, &mut told);
-    assert_eq!(told.timers, [2 * MS], "one timer");
+    global.rests(MS, &mut driver);
+    global.rests(MS, &mut driver);
+    assert_eq!(driver.timers, [2 * MS], "one timer");
     // Requests were served until 1.5 ms: the idle time begins there.
-    global.timer(2 * MS, Activity::Resting { since: 3 * MS / 2 }, &mut told);
-    assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(5 * MS / 2)));
-    global.timer(5 * MS / 2, Activity::Draining, &mut told);
-    assert_eq!((told.asked(), told.timers.pop()), (window(&[], &[]), Some(7 * MS / 2)));
-    global.timer(7 * MS / 2, rests, &mut told);
-    assert_eq!(told.asked(), window(&all, &[0, 1, 3, 5, 6, 7]));
+    global.timer(2 * MS, Activity::Resting { since: 3 * MS / 2 }, &mut driver);
+    assert_eq!((driver.requested(), driver.timers.pop()), (window(&[], &[]), Some(5 * MS / 2)));
+    global.timer(5 * MS / 2, Activity::Draining, &mut driver);
+    assert_eq!((driver.requested(), driver.timers.pop()), (window(&[], &[]), Some(7 * MS / 2)));
+    global.timer(7 * MS / 2, rests, &mut driver);
+    assert_eq!(driver.requested(), window(&all, &[0, 1, 3, 5, 6, 7]));
     // One window follows another while a member needs one.
-    told.finishes(4, None);
-    global_heard(&mut global, 9 * MS, 4, rests, &mut told);
-    assert_eq!(told.asked(), window(&all, &[4, 0, 1, 3, 5, 6, 7]));
-    told.wanting.clear();
+    driver.finishes(4, None);
+    global_gc_event(&mut global, 9 * MS, 4, rests, &mut driver);
+    assert_eq!(driver.requested(), window(&all, &[4, 0, 1, 3, 5, 6, 7]));
+    driver.wanting.clear();
     for member in [2, 4] {
-        told.finishes(member, None);
-        global_heard(&mut global, 10 * MS, member, rests, &mut told);
-        assert_eq!(told.asked(), window(&[], &[member]), "no member must collect soon");
+        driver.finishes(member, None);
+        global_gc_event(&mut global, 10 * MS, member, rests, &mut driver);
+        assert_eq!(driver.requested(), window(&[], &[member]), "no member must collect soon");
     }
-    told.wanting = vec![4];
-    global_heard(&mut global, 11 * MS, 4, BUSY, &mut told);
-    assert_eq!(told.asked(), window(&[], &[4]), "a request is under way");
-    global.timer(12 * MS, BUSY, &mut told);
+    driver.wanting = vec![4];
+    global_gc_event(&mut global, 11 * MS, 4, BUSY, &mut driver);
+    assert_eq!(driver.requested(), window(&[], &[4]), "a request is under way");
+    global.timer(12 * MS, BUSY, &mut driver);
     assert_eq!(
-        (told.asked(), told.timers.len()),
+        (driver.requested(), driver.timers.len()),
         (window(&[], &[]), 1),
         "the end of serving asks for the next time"
     );

@@ -32,14 +32,14 @@ struct List {
     first: OperationId,
     last: OperationId,
     /// The last operation that was refused since the member was last ready: operations up to it are not offered again.
-    asked: OperationId,
+    offered: OperationId,
     /// Whether the list is closed: none of it is offered until the member is ready.
     closed: bool,
 }
 
 impl List {
     const EMPTY: Self =
-        Self { first: OperationId::NONE, last: OperationId::NONE, asked: OperationId::NONE, closed: false };
+        Self { first: OperationId::NONE, last: OperationId::NONE, offered: OperationId::NONE, closed: false };
 
     /// The operation in front of `id`, or [`OperationId::NONE`] if it is the first; `None` if it is not in this list.
     fn in_front_of(&self, id: OperationId, links: &mut [impl AsMut<Link>]) -> Option<OperationId> {
@@ -87,7 +87,7 @@ impl List {
             links[before.index()].as_mut().next = id;
         }
         // Those up to it were refused before it came.
-        self.asked = OperationId::NONE;
+        self.offered = OperationId::NONE;
     }
 
     /// Removes `id`, which is behind `before`.
@@ -158,7 +158,7 @@ impl Queues {
     #[inline]
     pub fn reopen(&mut self, member: u16) {
         for list in &mut self.lists[member as usize] {
-            list.asked = OperationId::NONE;
+            list.offered = OperationId::NONE;
             list.closed = false;
         }
         self.mark_ready(member);
@@ -217,18 +217,18 @@ impl Queues {
         let list = &self.lists[member as usize][level];
         if list.closed {
             (OperationId::NONE, OperationId::NONE)
-        } else if list.asked.is_none() {
+        } else if list.offered.is_none() {
             (OperationId::NONE, list.first)
         } else {
-            (list.asked, links[list.asked.index()].as_mut().next)
+            (list.offered, links[list.offered.index()].as_mut().next)
         }
     }
 
-    /// Records that everything up to `asked` was refused, and whether the rest need not be offered either.
+    /// Records that everything up to `offered` was refused, and whether the rest need not be offered either.
     #[inline]
-    pub fn refused(&mut self, member: u16, level: usize, asked: OperationId, closed: bool) {
+    pub fn refused(&mut self, member: u16, level: usize, offered: OperationId, closed: bool) {
         let list = &mut self.lists[member as usize][level];
-        list.asked = asked;
+        list.offered = offered;
         list.closed = closed;
     }
 
@@ -264,8 +264,8 @@ impl Queues {
         for level in 0..LEVELS {
             let list = &mut self.lists[member as usize][level];
             if let Some(before) = list.in_front_of(id, links) {
-                if list.asked == id {
-                    list.asked = before;
+                if list.offered == id {
+                    list.offered = before;
                 }
                 list.unlink(before, id, links);
                 if self.order == QueueOrder::Rounds {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_member_gives_up_every_operation_once_whatever_round_it_is_in() {
+    fn a_lost_member_fails_every_operation_once_whatever_round_it_is_in() {
         let (mut queues, mut slots) = (Queues::new(1, QueueOrder::Rounds), vec![Slot::default(); 6]);
         (0..3).for_each(|id| push(&mut queues, id == 1, id, &mut slots));
         assert_eq!(take(&mut queues, &mut slots), Some(1));

@@ -207,7 +207,8 @@ impl HotnessSection {
             return Err(("hotness.lists", self.lists.to_string(), "must be 1 to 1048576"));
         }
         if pages.div_ceil(u64::from(self.lists)) > 1 << 32 {
-            let reason = "is too few: an item tells the 4294967296 chunks of one list apart; use more lists";
+            let reason =
+                "is too few: an item distinguishes the 4294967296 chunks of one list; use more lists";
             return Err(("hotness.lists", self.lists.to_string(), reason));
         }
         Ok(())

@@ -44,11 +44,11 @@ pub fn choose(
         }
         let helpers = sources(1 << column);
         let is_idler = columns(helpers).all(|helper| estimate(helper).done() <= direct.wait);
-        let mut disturbs_nobody = |helper| {
+        let mut disturbs_none = |helper| {
             let done = estimate(helper).done();
             slack(helper, done).is_none_or(|slack| done <= slack)
         };
-        if !is_idler || !columns(helpers).all(&mut disturbs_nobody) {
+        if !is_idler || !columns(helpers).all(&mut disturbs_none) {
             return None;
         }
         let cost = columns(helpers).map(|helper| estimate(helper).done()).max().unwrap_or(0);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn one_call_at_a_time_is_asked_for() {
+    fn one_call_at_a_time_is_requested() {
         let mut hedges = Hedges::default();
         hedges.ask_at(100, reader(1));
         hedges.ask_at(120, reader(2));

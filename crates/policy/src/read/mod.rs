@@ -65,7 +65,11 @@ impl ReadSection {
 
     /// Checks the section with this redundancy, over members that report their state or do not. The error has the key, its
     /// value and the reason.
-    pub fn check(&self, level: Level, tells: bool) -> Result<(), (&'static str, String, &'static str)> {
+    pub fn check(
+        &self,
+        level: Level,
+        reports_state: bool,
+    ) -> Result<(), (&'static str, String, &'static str)> {
         let Self { policy, state, at, hedge, slow, gain } = *self;
         let name = |value: &str| format!("\"{value}\"");
         if level == Level::Raid0 && policy != ReadPolicy::Direct {
@@ -88,7 +92,7 @@ impl ReadSection {
             return Err(("read.gain", name(&gain.to_string()), reason));
         }
         let asks = matches!(policy, ReadPolicy::Brr | ReadPolicy::GcAvoiding | ReadPolicy::LeastFinish);
-        if asks && state == StateSource::Model && !tells {
+        if asks && state == StateSource::Model && !reports_state {
             let reason =
                 "needs members that tell what they do, and these tell nothing; use read.state = \"observed\"";
             return Err(("read.policy", name(policy.name()), reason));
@@ -346,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_members_need_not_tell_is_accepted() {
+    fn what_members_need_not_report_is_accepted() {
         for policy in ["direct", "hedged"] {
             let section: ReadSection = toml::from_str(&format!("policy = '{policy}'")).unwrap();
             assert_eq!(section.check(Level::Raid5, false), Ok(()));

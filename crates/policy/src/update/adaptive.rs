@@ -72,7 +72,7 @@ fn read_times(smoothed: Option<Nanos>, own: Option<Nanos>) -> (Nanos, Nanos) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::tests::{Setting, Told};
+    use crate::update::tests::{FakeLoad, Setting};
 
     const READ: Nanos = 45_000;
 
@@ -81,13 +81,13 @@ mod tests {
         Setting::new(6, 8192, &[0, 1, 0, 0, 0, 3], &[6, 1, 0, 1, 0, 8])
     }
 
-    fn decide(setting: &Setting, tgc: Tgc, told: &Told) -> (Routine, Reason, Cost, Cost) {
-        choose(&setting.choice(0b10_0001, 0b01_1110), tgc, told)
+    fn decide(setting: &Setting, tgc: Tgc, load: &FakeLoad) -> (Routine, Reason, Cost, Cost) {
+        choose(&setting.choice(0b10_0001, 0b01_1110), tgc, load)
     }
 
     #[test]
     fn few_pre_reads_into_long_queues_cost_more_than_many_into_short_ones() {
-        let (routine, reason, rmw, rcw) = decide(&setting(), Tgc::Average, &Told::reading(READ));
+        let (routine, reason, rmw, rcw) = decide(&setting(), Tgc::Average, &FakeLoad::reading(READ));
         assert_eq!((routine, reason), (Routine::Rcw, Reason::LowerCost));
         assert_eq!(rmw, Cost { update: 4 * READ, delay: 14 * READ }, "0.810 ms in all");
         assert_eq!(rcw, Cost { update: 2 * READ, delay: 2 * READ }, "0.180 ms in all");
@@ -95,20 +95,20 @@ mod tests {
 
     #[test]
     fn a_collection_in_the_way_counts_by_its_average_or_by_its_remaining_time() {
-        let mut told = Told::reading(READ);
-        told.remaining[3] = 20_000_000;
-        let (routine, _, _, rcw) = decide(&setting(), Tgc::Remaining, &told);
+        let mut load = FakeLoad::reading(READ);
+        load.remaining[3] = 20_000_000;
+        let (routine, _, _, rcw) = decide(&setting(), Tgc::Remaining, &load);
         assert_eq!((routine, rcw.update), (Routine::Rmw, READ + 20_000_000));
-        assert_eq!(decide(&setting(), Tgc::Average, &told).0, Routine::Rcw, "no average is told");
-        told.average[3] = 18_400_000;
-        let (routine, _, _, rcw) = decide(&setting(), Tgc::Average, &told);
+        assert_eq!(decide(&setting(), Tgc::Average, &load).0, Routine::Rcw, "no average is reported");
+        load.average[3] = 18_400_000;
+        let (routine, _, _, rcw) = decide(&setting(), Tgc::Average, &load);
         assert_eq!((routine, rcw.update), (Routine::Rmw, READ + 18_400_000));
     }
 
     #[test]
     fn equal_costs_take_rmw() {
         let idle = Setting::new(6, 8192, &[0; 6], &[0; 6]);
-        let (routine, reason, rmw, rcw) = decide(&idle, Tgc::Average, &Told::reading(READ));
+        let (routine, reason, rmw, rcw) = decide(&idle, Tgc::Average, &FakeLoad::reading(READ));
         assert_eq!((routine, reason, rmw), (Routine::Rmw, Reason::EqualCost, rcw));
     }
 
@@ -118,7 +118,7 @@ mod tests {
         for _ in 0..200 {
             slow.times.observe_read(5, 819_000);
         }
-        let (_, _, rmw, _) = decide(&slow, Tgc::Average, &Told::reading(READ));
+        let (_, _, rmw, _) = decide(&slow, Tgc::Average, &FakeLoad::reading(READ));
         assert_eq!(rmw.update, 3 * 819_000 + READ);
         // Member 0 was never read: it counts the average of all members.
         assert_eq!(rmw.delay, 6 * 819_000 + 8 * 819_000);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn where_no_time_is_known_queues_decide() {
-        let (routine, _, rmw, rcw) = decide(&setting(), Tgc::Average, &Told::nothing());
+        let (routine, _, rmw, rcw) = decide(&setting(), Tgc::Average, &FakeLoad::nothing());
         assert_eq!((routine, rmw.sum(), rcw.sum()), (Routine::Rcw, 18, 4));
     }
 }

@@ -58,13 +58,13 @@ impl Setting {
 }
 
 /// Reports of members.
-pub(crate) struct Told {
+pub(crate) struct FakeLoad {
     pub(crate) read: Option<Nanos>,
     pub(crate) average: [Nanos; 8],
     pub(crate) remaining: [Nanos; 8],
 }
 
-impl Told {
+impl FakeLoad {
     pub(crate) fn reading(read: Nanos) -> Self {
         Self { read: Some(read), ..Self::nothing() }
     }
@@ -74,7 +74,7 @@ impl Told {
     }
 }
 
-impl MemberLoad for Told {
+impl MemberLoad for FakeLoad {
     fn gc_average_ns(&self, member: u16) -> Nanos {
         self.average[member as usize]
     }

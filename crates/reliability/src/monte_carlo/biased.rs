@@ -18,7 +18,7 @@ use crate::{Model, Repair};
 const FAILURE_BIAS: f64 = 0.5;
 
 /// Simulates `cycles` unmodified cycles, for their length, and as many biased ones, for the probability of loss.
-/// `go_on` is called from time to time. The standard error is that of the ratio to first order: the two parts are
+/// `may_continue` is called from time to time. The standard error is that of the ratio to first order: the two parts are
 /// independent.
 ///
 /// # Errors
@@ -27,9 +27,9 @@ pub fn biased(
     model: &Model,
     cycles: u64,
     seed: u64,
-    go_on: &mut dyn FnMut() -> bool,
+    may_continue: &mut dyn FnMut() -> bool,
 ) -> Result<Estimate, NoEstimate> {
-    let mut patience = Patience::new(go_on);
+    let mut patience = Patience::new(may_continue);
     let (mut lengths, mut losses) = (Moments::default(), Moments::default());
     let mut seen = 0;
     let (mut plain, mut bent) = (Prng::stream(seed, 0), Prng::stream(seed, 1));

@@ -8,7 +8,7 @@ use super::{Estimate, LOSSES_MIN, Moments, NoEstimate, Patience, exponential};
 use crate::{Model, Repair};
 
 /// Simulates `histories` arrays from whole to their loss of data, each member with clocks of its own. Takes some
-/// (μ/λ)^parity events each; `go_on` is called from time to time.
+/// (μ/λ)^parity events each; `may_continue` is called from time to time.
 ///
 /// # Errors
 /// [`NoEstimate::FewLosses`], [`NoEstimate::Stopped`].
@@ -16,12 +16,12 @@ pub fn direct(
     model: &Model,
     histories: u64,
     seed: u64,
-    go_on: &mut dyn FnMut() -> bool,
+    may_continue: &mut dyn FnMut() -> bool,
 ) -> Result<Estimate, NoEstimate> {
     if histories < LOSSES_MIN {
         return Err(NoEstimate::FewLosses { losses: histories, samples: histories });
     }
-    let mut patience = Patience::new(go_on);
+    let mut patience = Patience::new(may_continue);
     let mut prng = Prng::new(seed);
     let mut lives = Moments::default();
     for _ in 0..histories {

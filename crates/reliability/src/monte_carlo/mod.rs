@@ -13,7 +13,7 @@ use stripewise_base::prng::Prng;
 pub use biased::biased;
 pub use direct::direct;
 
-/// Events between two calls of `go_on`.
+/// Events between two calls of `may_continue`.
 const PATIENCE: u64 = 1 << 16;
 
 /// The number of losses from which a mean counts as normally distributed.
@@ -96,20 +96,20 @@ fn exponential(prng: &mut Prng, rate: f64) -> f64 {
     -libm::log(1.0 - prng.unit()) / rate
 }
 
-/// Counts events, and calls `go_on` from time to time.
+/// Counts events, and calls `may_continue` from time to time.
 struct Patience<'a> {
     events: u64,
-    go_on: &'a mut dyn FnMut() -> bool,
+    may_continue: &'a mut dyn FnMut() -> bool,
 }
 
 impl<'a> Patience<'a> {
-    fn new(go_on: &'a mut dyn FnMut() -> bool) -> Self {
-        Self { events: 0, go_on }
+    fn new(may_continue: &'a mut dyn FnMut() -> bool) -> Self {
+        Self { events: 0, may_continue }
     }
 
     fn event(&mut self) -> Result<(), NoEstimate> {
         self.events += 1;
-        if self.events.is_multiple_of(PATIENCE) && !(self.go_on)() {
+        if self.events.is_multiple_of(PATIENCE) && !(self.may_continue)() {
             return Err(NoEstimate::Stopped);
         }
         Ok(())

@@ -92,7 +92,7 @@ impl Bars<'_> {
             let left = left.max(labels.reach - room / 2.0);
             (left, room, labels)
         };
-        // The groups give up the room for labels left of the axis as long as they can, so the labels do not widen the
+        // The groups yield the room for labels left of the axis as long as they can, so the labels do not widen the
         // drawing.
         let (left, ..) = across(left);
         let (left, room, labels) = across(left);
@@ -139,7 +139,7 @@ impl Bars<'_> {
         let plot = Plot {
             area: [left, top, left + groups * room, top + GROUND],
             across: format!("band {}", serde_json::json!(names)),
-            upward: scale.told(),
+            upward: scale.attribute(),
             is_level: false,
         };
         let svg = svg.finish(id, self.title, self.description, &plot);

@@ -156,8 +156,8 @@ impl Lines<'_> {
         svg.end_marks();
         let plot = Plot {
             area: [left, top, right, bottom],
-            across: across.told(),
-            upward: upward.told(),
+            across: across.attribute(),
+            upward: upward.attribute(),
             is_level: matches!(self.across, Across::Time(_) | Across::LogTime(_)),
         };
         let svg = svg.finish(id, self.title, self.description, &plot);

@@ -144,7 +144,7 @@ impl Scale {
     }
 
     /// The axis for the page's script: spacing, ends, the size of the unit and its name.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn attribute(&self) -> String {
         let kind = match self.kind {
             Kind::Linear => "linear",
             Kind::Log => "log",
@@ -269,7 +269,7 @@ mod tests {
             assert!((scale.share(percent) - place as f64 / 4.0).abs() < 1e-9, "{percent}");
         }
         assert_eq!(scale.share(100.0), 1.0, "the largest value is at the end");
-        assert_eq!(scale.told(), "tail 0 99.99 1 %");
+        assert_eq!(scale.attribute(), "tail 0 99.99 1 %");
     }
 
     /// `f64::max` and `f64::min` return the other value: a slice without requests would get the end of the axis.

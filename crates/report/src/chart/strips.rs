@@ -81,7 +81,7 @@ impl Strips<'_> {
         svg.end_marks();
         let plot = Plot {
             area: [left, 0.0, right, rows * ROW],
-            across: scale.told(),
+            across: scale.attribute(),
             upward: "strips".to_owned(),
             is_level: false,
         };

@@ -148,7 +148,7 @@ impl Svg {
         let least = if width > super::WIDTH { width * 0.8 } else { 0.0 };
         let size = format!("min-width:{least:.0}px;max-width:{:.0}px", width * 1.35);
         let label = format!(r#"role="img" aria-labelledby="{id}-t {id}-d""#);
-        let told = format!(r#"<title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>"#);
+        let labels = format!(r#"<title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>"#);
         let wide = if width > super::WIDTH * 1.1 { " wide" } else { "" };
         let view = format!(r#"viewBox="0 0 {width:.0} {height:.0}""#);
         let [left, top, right, bottom] = plot.area;
@@ -159,7 +159,7 @@ impl Svg {
             escape(&plot.upward)
         );
         format!(
-            r#"<svg class="chart{wide}" id="{id}" {view} style="{size}" {label} {axes}>{told}{body}</svg>"#
+            r#"<svg class="chart{wide}" id="{id}" {view} style="{size}" {label} {axes}>{labels}{body}</svg>"#
         )
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn shares(set: &Set) -> Figure {
             "adjusted %",
         ],
     );
-    let (mut panels, mut untold) = (Vec::new(), Vec::new());
+    let (mut panels, mut without_routines) = (Vec::new(), Vec::new());
     for structure in &set.structures {
         let mut strips = Vec::new();
         for workload in set.workloads_of(structure) {
@@ -55,7 +55,7 @@ pub(super) fn shares(set: &Set) -> Figure {
             for scheme in &set.schemes {
                 let Some(run) = set.find(structure, workload, scheme) else { continue };
                 let Some(counts) = parts(run) else {
-                    untold.push(run.digest.clone());
+                    without_routines.push(run.digest.clone());
                     continue;
                 };
                 let all: f64 = counts.iter().sum();
@@ -114,10 +114,10 @@ pub(super) fn shares(set: &Set) -> Figure {
     if set.runs.iter().all(|run| run.total("updates_adjusted").is_none_or(|adjusted| adjusted == 0.0)) {
         notes.push("No update is adjusted: each has the routine that Baseline would have taken.".to_owned());
     }
-    if !untold.is_empty() {
-        let runs = untold.join(", ");
+    if !without_routines.is_empty() {
+        let runs = without_routines.join(", ");
         notes.push(format!(
-            "Another version made these runs, which do not tell the routines: {runs}. LoadedRun them again."
+            "Another version made these runs, which do not record the routines: {runs}. LoadedRun them again."
         ));
     }
     notes.extend(means_of_seeds(set));

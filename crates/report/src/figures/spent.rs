@@ -146,7 +146,7 @@ pub(super) fn parts(set: &Set) -> Figure {
         )
     } else {
         "Mean response time in its parts, along the plan of each request that finished last. Waiting is that in the \
-         controller, in the members' queues and for garbage collection. Runs with a row for each request (`--rows`) tell \
+         controller, in the members' queues and for garbage collection. Runs with a row for each request (`--rows`) show \
          these apart."
             .to_owned()
     };

@@ -33,7 +33,7 @@ fn run(workload: &str, scheme: &str, seed: u64, [read, write]: [u64; 2]) -> Load
     }
 }
 
-fn told(runs: Vec<LoadedRun>) -> String {
+fn text_of(runs: Vec<LoadedRun>) -> String {
     section(&Set::new(runs, Beside::default()))
 }
 
@@ -41,7 +41,7 @@ fn told(runs: Vec<LoadedRun>) -> String {
 fn the_answer_has_who_how_much_how_sure_and_why() {
     let mut runs: Vec<LoadedRun> = (0..5).map(|seed| run("w", "slow", seed, [100, 300 + 2 * seed])).collect();
     runs.extend((0..5).map(|seed| run("w", "fast", seed, [100, 100 + 4 * (seed % 2)])));
-    let text = told(runs);
+    let text = text_of(runs);
     // Means of 202 and 100.8 µs.
     let lower = "<strong>fast</strong> is fastest: a mean response time of 101 µs, typically 2.00 times lower than slow's \
         202 µs (95 % interval: 1.97 to 2.04 times lower). <b class=\"badge yes\">significant</b>";
@@ -60,7 +60,7 @@ fn what_is_not_significant_is_not_called_better() {
     let mut runs: Vec<LoadedRun> =
         (0..4).map(|seed| run("w", "slow", seed, [100, 300 + 40 * seed])).collect();
     runs.extend((0..4).map(|seed| run("w", "fast", seed, [100, 400 - 42 * seed])));
-    let text = told(runs);
+    let text = text_of(runs);
     assert!(
         text.contains("<strong>fast</strong> is measured fastest") && text.contains("not significant</b>"),
         "{text}"
@@ -70,14 +70,14 @@ fn what_is_not_significant_is_not_called_better() {
 
 #[test]
 fn one_seed_gives_no_certainty_and_one_scheme_no_comparison() {
-    let pair = told(vec![run("w", "slow", 1, [100, 300]), run("w", "fast", 1, [100, 100])]);
+    let pair = text_of(vec![run("w", "slow", 1, [100, 300]), run("w", "fast", 1, [100, 100])]);
     assert!(
         pair.contains("50.0 % lower") && pair.contains("one seed</b>: the difference may be chance"),
         "{pair}"
     );
-    let alone = told(vec![run("w", "slow", 1, [100, 300])]);
+    let alone = text_of(vec![run("w", "slow", 1, [100, 300])]);
     assert!(alone.contains("nothing to compare it with") && !alone.contains("<table"), "{alone}");
-    let first = told(vec![run("w", "fast", 1, [100, 100]), run("w", "slow", 1, [100, 300])]);
+    let first = text_of(vec![run("w", "fast", 1, [100, 100]), run("w", "slow", 1, [100, 300])]);
     assert!(
         first.contains("<strong>fast</strong>")
             && first.contains("slow follows with 200 µs, which is 100 % higher"),
@@ -91,7 +91,7 @@ fn many_workloads_are_a_table_and_names_are_text() {
         let name = format!("<w{at}>");
         [run(&name, "slow", 1, [100, 300]), run(&name, "fast", 1, [100, 100])]
     });
-    let text = told(runs.collect());
+    let text = text_of(runs.collect());
     assert!(
         text.contains("Of 6 workloads, the lowest mean response time has <strong>fast</strong> on 6"),
         "{text}"

@@ -91,7 +91,7 @@ pub struct Summary {
     /// The differences of each group from its base, where there are several seeds.
     differences: Vec<Shown>,
     /// The same for programs: the group, the total, the effect.
-    told: Vec<(usize, &'static str, Compared)>,
+    effects: Vec<(usize, &'static str, Compared)>,
     rate: Rate,
     /// Whether the text has the columns about the simulator itself.
     with_simulator: bool,
@@ -162,7 +162,7 @@ impl Summary {
             let of = |group: &Group| first(group).and_then(|run| run.acknowledges).unwrap_or("-").to_owned();
             columns.push(text("ack", &of));
         }
-        let (mut differing, mut told) = (Vec::new(), Vec::new());
+        let (mut differing, mut effects) = (Vec::new(), Vec::new());
         // By group and column: a value for each run, and a mean for each row.
         let of_runs =
             |column| entries.iter().map(|entry| value(entry, column)).collect::<Result<Vec<_>, _>>();
@@ -186,7 +186,7 @@ impl Summary {
                     let found = compared(&groups, &entries, values, Kind::of(column.of), rate);
                     let of_compared: Vec<_> = found.iter().map(|(_, found)| *found).collect();
                     differing.extend(column.show_effects(group, &of_compared, times));
-                    told.extend(
+                    effects.extend(
                         found
                             .into_iter()
                             .filter_map(|(place, found)| found.map(|found| (place, column.of, found))),
@@ -194,7 +194,16 @@ impl Summary {
                 }
             }
         }
-        Ok(Self { entries, groups, rows, columns, differences: differing, told, rate, with_simulator: false })
+        Ok(Self {
+            entries,
+            groups,
+            rows,
+            columns,
+            differences: differing,
+            effects,
+            rate,
+            with_simulator: false,
+        })
     }
 
     /// Also shows how fast the simulator itself was.
@@ -374,7 +383,7 @@ impl Summary {
         json!({
             "id": id(&self.entries),
             "runs": self.entries.iter().zip(&self.rows).map(run).collect::<Vec<_>>(),
-            "differences": self.told.iter().map(difference).collect::<Vec<_>>(),
+            "differences": self.effects.iter().map(difference).collect::<Vec<_>>(),
         })
     }
 }

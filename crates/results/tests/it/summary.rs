@@ -96,7 +96,7 @@ fn two_schemes_at_a_hundred_columns() {
 One seed: differences may be chance. With several seeds there are intervals.
 ";
     assert_eq!(text, expected, "found:\n{text}");
-    let asked = Summary::new(two()).unwrap().with_simulator(true).text(100);
+    let with_simulator = Summary::new(two()).unwrap().with_simulator(true).text(100);
     let table = "\
 ───────────────────────────────────
                         simulator's
@@ -107,7 +107,10 @@ One seed: differences may be chance. With several seeds there are intervals.
  always-rcw      2,000          617
 ───────────────────────────────────
 ";
-    assert!(asked.contains(table), "how fast the simulator was, where that is asked for:\n{asked}");
+    assert!(
+        with_simulator.contains(table),
+        "how fast the simulator was, where that is asked for:\n{with_simulator}"
+    );
 }
 
 /// 33 us beside 261 ms: a reader who compares two rows or two columns need not look at the heads.
@@ -425,9 +428,15 @@ fn a_mean_over_no_requests_and_an_unknown_speed_are_not_shown_as_numbers() {
         2,
         "write mean and programs a host page: {row}"
     );
-    let asked = Summary::new(vec![entry("reads-only", [10, 10, 0], [1000; 6], [0; 4], 0.0)]).unwrap();
-    let asked = asked.with_simulator(true).text(300);
-    assert!(!asked.contains("speed") && !asked.contains("processor") && !text.contains("failed"), "{text}");
+    let with_simulator =
+        Summary::new(vec![entry("reads-only", [10, 10, 0], [1000; 6], [0; 4], 0.0)]).unwrap();
+    let with_simulator = with_simulator.with_simulator(true).text(300);
+    assert!(
+        !with_simulator.contains("speed")
+            && !with_simulator.contains("processor")
+            && !text.contains("failed"),
+        "{text}"
+    );
     let mut both = two();
     both.push(none);
     let text = Summary::new(both).unwrap().with_simulator(true).text(300);

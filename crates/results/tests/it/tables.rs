@@ -239,18 +239,18 @@ fn each_field_of_a_request_stands_in_the_column_of_its_name() {
 }
 
 #[test]
-fn every_file_tells_what_was_run() {
+fn every_file_records_what_was_run() {
     let run = run(&[], &[], &[], &[]);
     for table in Table::ALL {
         let batches = run.batches(table).unwrap().unwrap();
-        let told = |key: &str| batches.metadata(&format!("stripewise.{key}")).map(str::to_owned);
-        assert_eq!(told("table").as_deref(), Some(table.name()));
-        assert_eq!(told("run_digest"), Some(inputs(1).digest().to_string()));
-        assert_eq!(told("configuration").as_deref(), Some(inputs(1).configuration()));
-        assert_eq!(told("replay").as_deref(), Some(inputs(1).replay()));
-        assert_eq!(told("trace_digest").as_deref(), Some("trace"));
-        assert_eq!(told("seed").as_deref(), Some("1"));
-        assert_eq!(told("version").as_deref(), Some("0.1.0"));
+        let value_of = |key: &str| batches.metadata(&format!("stripewise.{key}")).map(str::to_owned);
+        assert_eq!(value_of("table").as_deref(), Some(table.name()));
+        assert_eq!(value_of("run_digest"), Some(inputs(1).digest().to_string()));
+        assert_eq!(value_of("configuration").as_deref(), Some(inputs(1).configuration()));
+        assert_eq!(value_of("replay").as_deref(), Some(inputs(1).replay()));
+        assert_eq!(value_of("trace_digest").as_deref(), Some("trace"));
+        assert_eq!(value_of("seed").as_deref(), Some("1"));
+        assert_eq!(value_of("version").as_deref(), Some("0.1.0"));
     }
 }
 

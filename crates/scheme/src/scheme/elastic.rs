@@ -153,7 +153,7 @@ impl Scheme {
             return refuse("elastic.segment_rows", &section.segment_rows, reason);
         }
         if section.device_streams && members.streams < (self.tiers() + 1) * tendencies {
-            let reason = "needs members that tell the stream of each class apart, and those of live chunks of collection; set \
+            let reason = "needs members that distinguish the stream of each class, and those of live chunks of collection; set \
                 ftl.streams of the device, or leave it out";
             return refuse("elastic.device_streams", &"true", reason);
         }

@@ -323,7 +323,7 @@ impl Scheme {
             return refuse("log.capacity", format!("\"{capacity}\""), reason);
         }
         if geometry.rows() > ROWS_MAX {
-            let reason = "can tell 4294967294 rows apart; use larger pages or smaller members";
+            let reason = "can distinguish 4294967294 rows; use larger pages or smaller members";
             return refuse("placement.policy", "\"parity-logging\"".into(), reason);
         }
         Ok(())

@@ -9,19 +9,19 @@ impl Scheme {
     /// without every key that has its default.
     pub fn to_settings(&self) -> String {
         let bare = Self { description: String::new(), ..self.clone() };
-        let told = table(&bare);
+        let settings = table(&bare);
         // Most keys have their defaults, and one look finds these. Each other key costs a look at the whole scheme.
-        let less = without_defaults(&told, &bare.name);
-        let mut told = if means(&less, &bare) { less } else { told };
-        for path in paths(&told) {
-            let mut less = told.clone();
+        let less = without_defaults(&settings, &bare.name);
+        let mut settings = if means(&less, &bare) { less } else { settings };
+        for path in paths(&settings) {
+            let mut less = settings.clone();
             remove(&mut less, &path);
             if means(&less, &bare) {
-                told = less;
+                settings = less;
             }
         }
-        told.remove("name");
-        told.to_string()
+        settings.remove("name");
+        settings.to_string()
     }
 
     /// The scheme called `name` with the output `settings` of [`Self::to_settings`].
@@ -38,15 +38,17 @@ fn table(scheme: &Scheme) -> Table {
     Table::try_from(scheme).expect("a scheme holds nothing that TOML cannot say")
 }
 
-fn means(told: &Table, scheme: &Scheme) -> bool {
-    told.clone().try_into().is_ok_and(|read: Scheme| read == *scheme)
+fn means(settings: &Table, scheme: &Scheme) -> bool {
+    settings.clone().try_into().is_ok_and(|read: Scheme| read == *scheme)
 }
 
-/// `told` without the keys and sections that a scheme called `name` has if nothing else is said.
-fn without_defaults(told: &Table, name: &str) -> Table {
+/// `settings` without the keys and sections that a scheme called `name` has if nothing else is said.
+fn without_defaults(settings: &Table, name: &str) -> Table {
     let silent = Table::from_iter([("name".to_owned(), name.into())]);
-    let Ok(defaults) = silent.try_into().map(|scheme: Scheme| table(&scheme)) else { return told.clone() };
-    let mut less = told.clone();
+    let Ok(defaults) = silent.try_into().map(|scheme: Scheme| table(&scheme)) else {
+        return settings.clone();
+    };
+    let mut less = settings.clone();
     less.retain(|key, value| {
         if let (Some(section), Some(toml::Value::Table(plain))) = (value.as_table_mut(), defaults.get(key)) {
             section.retain(|key, value| plain.get(key) != Some(value));
@@ -108,14 +110,14 @@ mod tests {
 
     /// Drops one key after another, as long as the rest means the same.
     fn slowly(scheme: &Scheme) -> String {
-        let mut told = table(scheme);
-        for path in paths(&told) {
-            let mut less = told.clone();
+        let mut settings = table(scheme);
+        for path in paths(&settings) {
+            let mut less = settings.clone();
             remove(&mut less, &path);
-            told = if means(&less, scheme) { less } else { told };
+            settings = if means(&less, scheme) { less } else { settings };
         }
-        told.remove("name");
-        told.to_string()
+        settings.remove("name");
+        settings.to_string()
     }
 
     #[test]

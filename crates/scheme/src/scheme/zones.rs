@@ -37,7 +37,7 @@ impl Scheme {
             return refuse("zones.free_pages", "\"data\"".into(), reason);
         }
         if geometry.pages() >= u64::from(u32::MAX) {
-            let reason = "can tell 4294967294 pages of the array apart; use larger pages or smaller members";
+            let reason = "can distinguish 4294967294 pages of the array; use larger pages or smaller members";
             return refuse("placement.policy", "\"mc-rais\"".into(), reason);
         }
         self.mix.check().or_else(|(key, value, reason)| refuse(key, value, reason))

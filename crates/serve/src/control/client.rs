@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 pub enum ClientError {
     /// No server listens on the socket.
     #[error("no server is listening on `{0}`")]
-    NobodyThere(String),
+    NoServer(String),
     /// The server did not answer in time.
     #[error(
         "no answer within {} s from the server at `{path}`: it is stopped, or waits for its members; look at its process, or \
@@ -60,7 +60,7 @@ pub struct Client {
     path: String,
     /// The timeout of an answer.
     patience: Duration,
-    asked: u64,
+    last_id: u64,
 }
 
 #[derive(Deserialize)]
@@ -89,13 +89,11 @@ impl Client {
         let name = path.display().to_string();
         let late = || ClientError::NoAnswer { path: name.clone(), patience };
         let stream = connect(path, patience).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                ClientError::NobodyThere(name.clone())
-            }
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ClientError::NoServer(name.clone()),
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
             _ => ClientError::Io(error),
         })?;
-        Ok(Self { stream, path: name, patience, asked: 0 })
+        Ok(Self { stream, path: name, patience, last_id: 0 })
     }
 
     /// The status of the server and its array.
@@ -113,9 +111,9 @@ impl Client {
     /// # Errors
     /// The server's, and those of the connection.
     pub fn ask(&mut self, command: &Command) -> Result<Value, ClientError> {
-        self.asked += 1;
+        self.last_id += 1;
         let line =
-            rpc::request(self.asked, command).map_err(|error| ClientError::Answer(error.to_string()))?;
+            rpc::request(self.last_id, command).map_err(|error| ClientError::Answer(error.to_string()))?;
         let is_limited =
             !matches!(command, Command::Stop | Command::Replace { .. } | Command::AddSpare { .. });
         let line = self.exchange(&line, is_limited.then_some(self.patience)).map_err(|error| match error
@@ -134,7 +132,7 @@ impl Client {
         if let Some(error) = answered.error {
             return Err(error.into());
         }
-        if answered.id != self.asked {
+        if answered.id != self.last_id {
             return Err(ClientError::Answer(format!("it is for request {}", answered.id)));
         }
         Ok(answered.result)
@@ -197,6 +195,6 @@ mod tests {
         }
         assert!(begun.elapsed() < Duration::from_secs(10));
         drop(listener);
-        assert!(matches!(Client::connect_within(&path, patience), Err(ClientError::NobodyThere(_))));
+        assert!(matches!(Client::connect_within(&path, patience), Err(ClientError::NoServer(_))));
     }
 }

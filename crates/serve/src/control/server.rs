@@ -220,7 +220,7 @@ fn vacancy<M: From<ControlRequest>>(
     loop {
         match put(mailbox, |answer| ControlRequest::Vacancy { place, answer })? {
             Err(Refusal::NotYet(_)) if Instant::now() < until => std::thread::sleep(RETRY),
-            told => return Ok(told?),
+            answer => return Ok(answer?),
         }
     }
 }
@@ -319,16 +319,16 @@ mod tests {
             let control = Control::start(&path, sender).unwrap();
             // The loop has ended, and the array is being closed.
             drop(inbox);
-            let (told, tells) = sync_channel(1);
+            let (sender, receiver) = sync_channel(1);
             let mut client = Client::connect(&path).unwrap();
-            let thread = std::thread::spawn(move || told.send(client.ask(&Command::Stop)).unwrap());
-            let early = tells.recv_timeout(Duration::from_millis(100));
+            let thread = std::thread::spawn(move || sender.send(client.ask(&Command::Stop)).unwrap());
+            let early = receiver.recv_timeout(Duration::from_millis(100));
             assert!(early.is_err(), "it is not closed yet: {early:?}");
             how.clone().into_iter().for_each(|how| control.ended(how));
             drop(control);
             let expected = how.unwrap_or_else(|| Err(ended()));
             assert_eq!(
-                tells.recv().unwrap().map_err(|error| error.to_string()),
+                receiver.recv().unwrap().map_err(|error| error.to_string()),
                 expected.map_err(|e| e.message)
             );
             thread.join().unwrap();

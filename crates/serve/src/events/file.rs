@@ -141,7 +141,7 @@ pub struct Follower {
     array: Option<String>,
 }
 
-/// The part of an event that tells its array.
+/// The part of an event that names its array.
 #[derive(Deserialize)]
 struct Origin {
     uuid: Option<String>,
@@ -164,7 +164,7 @@ fn of_array(mut lines: Vec<String>, array: &str) -> Vec<String> {
 
 impl Follower {
     /// Starts at the first existing line. With the UUID of an array, events of other arrays are left out; without, only
-    /// those of the last array of the name remain, if events tell it.
+    /// those of the last array of the name remain, if events name it.
     ///
     /// # Errors
     /// The errors of the operating system.

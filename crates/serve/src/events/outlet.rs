@@ -36,7 +36,7 @@ pub(crate) struct Events {
 
 impl Events {
     /// Reports an event that happens now.
-    pub(crate) fn tell(&self, what: What) {
+    pub(crate) fn report(&self, what: What) {
         if self.to.try_send(Entry::Event(Event::now(&self.array, what))).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -191,7 +191,7 @@ fn log(event: &Event) {
     let path =
         event.what.member().and_then(|member| member.path.as_ref()).map(|path| path.display().to_string());
     // The compiler must know the fields: those that an event lacks are left out.
-    macro_rules! tell {
+    macro_rules! report {
         ($level:ident) => {
             tracing::$level!(
                 event = event.what.kind(),
@@ -221,9 +221,9 @@ fn log(event: &Event) {
         };
     }
     match event.severity {
-        Severity::Info => tell!(info),
-        Severity::Warning => tell!(warn),
-        Severity::Error => tell!(error),
+        Severity::Info => report!(info),
+        Severity::Warning => report!(warn),
+        Severity::Error => report!(error),
     }
 }
 
@@ -239,7 +239,7 @@ mod tests {
         let at = EventFile::of(folder.path(), "pool");
         let outlet = Outlet::start("pool".into(), Some(at.clone()), None).unwrap();
         let events = outlet.events();
-        super::super::tests::all().into_iter().for_each(|what| events.tell(what));
+        super::super::tests::all().into_iter().for_each(|what| events.report(what));
         drop(events);
         outlet.finish().wait();
         let lines = at.lines().unwrap();
@@ -253,7 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = EventFile::of(folder.path(), "pool");
         let outlet = Outlet::start("pool".into(), Some(at.clone()), None).unwrap();
-        (0..500).for_each(|events| outlet.events().tell(What::EventsDropped { events }));
+        (0..500).for_each(|events| outlet.events().report(What::EventsDropped { events }));
         outlet.catch_up();
         assert_eq!(at.lines().unwrap().len(), 500);
     }
@@ -267,7 +267,7 @@ mod tests {
         let events = Events { array: Arc::new("pool".into()), to, dropped: dropped.clone() };
         let begun = Instant::now();
         for _ in 0..10 {
-            events.tell(What::SpaceReturned {});
+            events.report(What::SpaceReturned {});
         }
         assert!(begun.elapsed() < Duration::from_secs(1));
         assert_eq!(dropped.load(Ordering::Relaxed), 6);

@@ -125,11 +125,11 @@ mod tests {
         let status = || Ok(serde_json::json!({ "name": hostile }));
         let refused = || Err(crate::control::ControlError::refused(hostile));
         let ask = b"GET /status.json HTTP/1.1\r\n\r\n";
-        let told = Site { hosts: Hosts::default(), status }.answer(ask, None);
-        let text = String::from_utf8(told).unwrap();
+        let answer = Site { hosts: Hosts::default(), status }.answer(ask, None);
+        let text = String::from_utf8(answer).unwrap();
         assert!(text.contains("\\u001b]0;x\\u0007\\u009b2J\\u202e\"}"), "{text}");
-        let told = Site { hosts: Hosts::default(), status: refused }.answer(ask, None);
-        let text = String::from_utf8(told).unwrap();
+        let answer = Site { hosts: Hosts::default(), status: refused }.answer(ask, None);
+        let text = String::from_utf8(answer).unwrap();
         assert!(text.ends_with("a\\u{1b}]0;x\\u{7}\\u{9b}2J\\u{202e}\n"), "{text}");
     }
 
@@ -139,17 +139,17 @@ mod tests {
         let ask = |head: &str| String::from_utf8(site.answer(head.as_bytes(), None)).unwrap();
         let filler = format!("X-Filler: {}\r\n", "x".repeat(HEAD_MAX));
         for end in ["", "Host: evil.example\r\n\r\n", "\r\n"] {
-            let told = ask(&format!("GET /status.json HTTP/1.1\r\n{filler}{end}"));
-            assert!(told.starts_with("HTTP/1.1 431") && !told.contains("secret"), "{told}");
+            let answer = ask(&format!("GET /status.json HTTP/1.1\r\n{filler}{end}"));
+            assert!(answer.starts_with("HTTP/1.1 431") && !answer.contains("secret"), "{answer}");
         }
         // The client has sent its last byte.
-        let told = ask("GET /status.json HTTP/1.1\r\nX-None: 1\r\n");
-        assert!(told.starts_with("HTTP/1.1 400") && !told.contains("secret"), "{told}");
+        let answer = ask("GET /status.json HTTP/1.1\r\nX-None: 1\r\n");
+        assert!(answer.starts_with("HTTP/1.1 400") && !answer.contains("secret"), "{answer}");
         for line in
             ["Host : evil.example", "X-None: 1\r\n Host: evil.example", "evil.example", ": evil.example"]
         {
-            let told = ask(&format!("GET /status.json HTTP/1.1\r\n{line}\r\n\r\n"));
-            assert!(told.starts_with("HTTP/1.1 400") && !told.contains("secret"), "{line}: {told}");
+            let answer = ask(&format!("GET /status.json HTTP/1.1\r\n{line}\r\n\r\n"));
+            assert!(answer.starts_with("HTTP/1.1 400") && !answer.contains("secret"), "{line}: {answer}");
         }
     }
 

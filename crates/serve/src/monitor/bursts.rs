@@ -13,24 +13,24 @@ pub(super) const CALM_NS: Nanos = 5_000_000_000;
 /// A counter that only grows. Its growth is reported at once when it begins, and then at most every [`BURST_NS`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Burst {
-    told: u64,
+    reported: u64,
     at: Option<Nanos>,
 }
 
 impl Burst {
     /// A burst whose counts so far are not reported.
     pub(super) fn at(count: u64) -> Self {
-        Self { told: count, at: None }
+        Self { reported: count, at: None }
     }
 
     /// The growth of the counter since the last report, if a report is due.
     pub(super) fn take(&mut self, now: Nanos, count: u64) -> Option<u64> {
-        let grown = count.saturating_sub(self.told);
+        let grown = count.saturating_sub(self.reported);
         let is_time = self.at.is_none_or(|at| now.saturating_sub(at) >= BURST_NS);
         if grown == 0 || !is_time {
             return None;
         }
-        *self = Self { told: count, at: Some(now) };
+        *self = Self { reported: count, at: Some(now) };
         Some(grown)
     }
 
@@ -41,7 +41,7 @@ impl Burst {
 
     /// Whether there is growth to report.
     pub(super) fn is_pending(&self, count: u64) -> bool {
-        count > self.told
+        count > self.reported
     }
 }
 
@@ -50,7 +50,7 @@ impl Burst {
 pub(super) struct Space {
     /// The latest state of the members, which is always known.
     members: Option<(SpaceCause, bool)>,
-    told: Option<(SpaceCause, bool)>,
+    reported: Option<(SpaceCause, bool)>,
     calm_since: Option<Nanos>,
 }
 
@@ -63,22 +63,22 @@ impl Space {
 
     /// Whether another look is needed.
     pub(super) fn is_out(&self) -> bool {
-        self.told.is_some()
+        self.reported.is_some()
     }
 
     /// The event to report now. `log` is the state of the log.
     pub(super) fn look(&mut self, now: Nanos, log: Option<(SpaceCause, bool)>) -> Option<What> {
         let Some(found) = self.members.or(log) else {
             let since = *self.calm_since.get_or_insert(now);
-            let is_over = self.told.is_some() && now.saturating_sub(since) >= CALM_NS;
-            return self.told.take_if(|_| is_over).map(|_| What::SpaceReturned {});
+            let is_over = self.reported.is_some() && now.saturating_sub(since) >= CALM_NS;
+            return self.reported.take_if(|_| is_over).map(|_| What::SpaceReturned {});
         };
         self.calm_since = None;
         // A milder state is not reported.
-        if self.told.is_some_and(|(cause, is_refused)| cause == found.0 && (is_refused || !found.1)) {
+        if self.reported.is_some_and(|(cause, is_refused)| cause == found.0 && (is_refused || !found.1)) {
             return None;
         }
-        self.told = Some(found);
+        self.reported = Some(found);
         Some(What::OutOfSpace { cause: found.0, writes_refused: found.1 })
     }
 }
@@ -90,11 +90,11 @@ mod tests {
     #[test]
     fn a_flood_is_reported_at_once_and_then_seldom_and_nothing_is_missing() {
         let mut burst = Burst::default();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for tenth in 0..250 {
-            told.extend(burst.take(tenth * BURST_NS / 100, tenth + 1));
+            reported.extend(burst.take(tenth * BURST_NS / 100, tenth + 1));
         }
-        assert_eq!(told, [1, 100, 100]);
+        assert_eq!(reported, [1, 100, 100]);
         assert!(burst.is_pending(250));
         assert_eq!(burst.take(9 * BURST_NS, 250), Some(49));
         assert!(!burst.is_pending(250));

@@ -122,7 +122,7 @@ impl Bench {
     }
 
     /// The reported events, after the server has ended.
-    fn told(self) -> Vec<What> {
+    fn reported(self) -> Vec<What> {
         let Self { folder, monitor, .. } = self;
         monitor.finish().wait();
         let lines = EventFile::of(folder.path(), "x").lines().unwrap();
@@ -131,12 +131,12 @@ impl Bench {
 }
 
 /// For each member beyond the limit, why it was kept, or nothing if it was not.
-fn decisions(told: &[What]) -> Vec<(u16, Option<String>)> {
+fn decisions(reported: &[What]) -> Vec<(u16, Option<String>)> {
     let decision = |what: &What| match what {
         What::ErrorLimitReached { member, kept_because, .. } => Some((member.member, kept_because.clone())),
         _ => None,
     };
-    told.iter().filter_map(decision).collect()
+    reported.iter().filter_map(decision).collect()
 }
 
 #[test]
@@ -154,10 +154,10 @@ fn a_member_beyond_the_limit_is_failed_and_an_hour_ago_counts_half() {
     assert_eq!(bench.fails(0), None);
     bench.read_rows(60);
     bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
-    let told = bench.told();
-    assert_eq!(decisions(&told), [(0, None)]);
+    let reported = bench.reported();
+    assert_eq!(decisions(&reported), [(0, None)]);
     let is_why = |what: &What| matches!(what, What::MemberFailed { reason, .. } if reason.contains("more than the limit of 20"));
-    assert!(told.iter().any(is_why), "{told:?}");
+    assert!(reported.iter().any(is_why), "{reported:?}");
 }
 
 /// What it still has may be all there is of some content, and repairs reach it.
@@ -171,7 +171,7 @@ fn a_member_beyond_the_limit_stays_until_a_spare_can_take_its_place() {
     bench.spare();
     bench.monitor.look(61 * SECOND, &mut bench.engine, 0);
     let why = "no spare waits to take its place";
-    assert_eq!(decisions(&bench.told()), [(0, Some(why.to_owned())), (0, None)]);
+    assert_eq!(decisions(&bench.reported()), [(0, Some(why.to_owned())), (0, None)]);
 }
 
 /// The audit's case: this many errors in one place left their member clean.
@@ -188,12 +188,15 @@ fn many_errors_in_one_place_degrade_a_member_and_do_not_fail_it() {
     bench.monitor.look(0, &mut bench.engine, 0);
     assert!(bench.is_at_risk());
     assert_eq!((bench.monitor.checkup(0, 0).recent.read, bench.fails(0)), (593, None));
-    let told = bench.told();
+    let reported = bench.reported();
     assert!(
-        told.iter().any(|what| matches!(what, What::MemberDegrading { read_errors: 593, .. })),
-        "{told:?}"
+        reported.iter().any(|what| matches!(what, What::MemberDegrading { read_errors: 593, .. })),
+        "{reported:?}"
     );
-    assert!(told.iter().any(|what| matches!(what, What::DamageFound { read_errors: 593, .. })), "{told:?}");
+    assert!(
+        reported.iter().any(|what| matches!(what, What::DamageFound { read_errors: 593, .. })),
+        "{reported:?}"
+    );
 }
 
 #[test]
@@ -206,7 +209,7 @@ fn no_member_is_failed_that_parity_needs() {
     bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
     assert_eq!(bench.fails(0), None);
     let why = "parity does not tolerate the loss of another member";
-    assert_eq!(decisions(&bench.told()), [(0, Some(why.to_owned()))], "it is told once");
+    assert_eq!(decisions(&bench.reported()), [(0, Some(why.to_owned()))], "it is told once");
 }
 
 #[test]
@@ -220,7 +223,7 @@ fn of_two_members_that_degrade_none_is_failed_where_each_needs_the_other() {
             bench.read_rows(60);
         }
         bench.monitor.look(0, &mut bench.engine, 0);
-        let decisions = decisions(&bench.told());
+        let decisions = decisions(&bench.reported());
         let why = (!is_failed).then(|| "member 1 is degrading too".to_owned());
         assert_eq!(decisions[0], (0, why), "{level}");
     }
@@ -282,7 +285,7 @@ fn rot_in_different_stripes_of_two_members_is_repaired_and_fails_neither() {
     assert_eq!(mismatches, [30, 5, 0, 0, 0]);
     let reasons = bench.monitor.verdict(&bench.engine, 0).reasons;
     assert_eq!(reasons, [Reason::MemberErrors(0)], "the array is not clean");
-    assert!(decisions(&bench.told()).is_empty());
+    assert!(decisions(&bench.reported()).is_empty());
 }
 
 #[test]
@@ -299,12 +302,12 @@ fn a_member_beyond_the_limit_stays_while_another_one_may_have_bad_pages() {
     bench.finish(2);
     assert_eq!(bench.fails(0), None);
     let why = "member 1 had bad reads of late too";
-    assert_eq!(decisions(&bench.told()), [(0, Some(why.to_owned()))]);
+    assert_eq!(decisions(&bench.reported()), [(0, Some(why.to_owned()))]);
 }
 
 /// Kinds and, where events have one, members.
-fn kinds(told: &[What]) -> Vec<(String, Option<u16>)> {
-    told.iter().map(|what| (what.kind(), what.member().map(|member| member.member))).collect()
+fn kinds(reported: &[What]) -> Vec<(String, Option<u16>)> {
+    reported.iter().map(|what| (what.kind(), what.member().map(|member| member.member))).collect()
 }
 
 #[test]
@@ -335,7 +338,7 @@ fn each_incident_is_an_event_of_its_kind_and_member() {
         ("array-read-only", None),
         ("serving-ended", None),
     ];
-    assert_eq!(kinds(&bench.told()), expected.map(|(kind, member)| (kind.to_owned(), member)));
+    assert_eq!(kinds(&bench.reported()), expected.map(|(kind, member)| (kind.to_owned(), member)));
 }
 
 #[test]
@@ -347,12 +350,12 @@ fn want_of_space_is_reported_when_it_begins_and_when_it_has_been_over_for_a_whil
     for second in 4..10 {
         bench.monitor.look(second * SECOND, &mut bench.engine, 0);
     }
-    let told = bench.told();
+    let reported = bench.reported();
     assert!(
-        told.contains(&What::OutOfSpace { cause: SpaceCause::Members, writes_refused: true }),
-        "{told:?}"
+        reported.contains(&What::OutOfSpace { cause: SpaceCause::Members, writes_refused: true }),
+        "{reported:?}"
     );
-    assert_eq!(told.iter().filter(|what| **what == What::SpaceReturned {}).count(), 1, "{told:?}");
+    assert_eq!(reported.iter().filter(|what| **what == What::SpaceReturned {}).count(), 1, "{reported:?}");
 }
 
 #[test]
@@ -362,8 +365,8 @@ fn connections_that_are_refused_by_the_hundred_are_reported_every_ten_seconds_wi
         bench.monitor.refused(format!("reason {tenth}"));
         bench.monitor.look(tenth * SECOND / 10, &mut bench.engine, tenth + 1);
     }
-    let told = bench.told();
-    let refused: Vec<(u64, &str)> = told
+    let reported = bench.reported();
+    let refused: Vec<(u64, &str)> = reported
         .iter()
         .filter_map(|what| match what {
             What::ConnectionRefused { connections, reason } => Some((*connections, reason.as_str())),
@@ -393,10 +396,10 @@ fn findings_of_a_member_are_reported_and_void_when_another_has_its_place() {
     bench.monitor.welcome(1, &bench.engine);
     let late = Notice { number: 1, generation, what: Noticed::Smart(Some(false)) };
     bench.monitor.notice(late, &bench.engine);
-    let told = kinds(&bench.told());
+    let reported = kinds(&bench.reported());
     let expected = ["smart-failed", "member-unlinked", "member-relinked", "damage-found"];
-    assert_eq!(told[1..5], expected.map(|kind| (kind.to_owned(), Some(1))));
-    assert_eq!(told.len(), 6, "{told:?}");
+    assert_eq!(reported[1..5], expected.map(|kind| (kind.to_owned(), Some(1))));
+    assert_eq!(reported.len(), 6, "{reported:?}");
 }
 
 #[test]
@@ -408,8 +411,8 @@ fn a_member_whose_errors_are_long_ago_has_recovered() {
     assert!(bench.is_at_risk());
     bench.monitor.look(100 * 3600 * SECOND, &mut bench.engine, 0);
     assert!(!bench.is_at_risk());
-    let told = kinds(&bench.told());
-    assert!(told.contains(&("member-recovered".to_owned(), Some(0))), "{told:?}");
+    let reported = kinds(&bench.reported());
+    assert!(reported.contains(&("member-recovered".to_owned(), Some(0))), "{reported:?}");
 }
 
 #[test]
@@ -421,9 +424,12 @@ fn an_assembly_that_lost_something_or_reconstructed_superblocks_is_reported() {
         reconstructed: vec![one(1, Reconstruction::Proven(9)), one(2, Reconstruction::NotNeeded)],
         ..RecoveryReport::default()
     };
-    let told: Vec<What> = assembled(&bench.engine, &opened).collect();
-    assert_eq!(told[0], What::AssemblyForced { losses: vec!["batch 7".to_owned()] });
-    assert_eq!(kinds(&told[1..]), [("superblock-reconstructed".to_owned(), Some(1))]);
-    assert!(told[1].message().contains("member 1 had no superblock: it is member 1: 9 pages"), "{told:?}");
+    let reported: Vec<What> = assembled(&bench.engine, &opened).collect();
+    assert_eq!(reported[0], What::AssemblyForced { losses: vec!["batch 7".to_owned()] });
+    assert_eq!(kinds(&reported[1..]), [("superblock-reconstructed".to_owned(), Some(1))]);
+    assert!(
+        reported[1].message().contains("member 1 had no superblock: it is member 1: 9 pages"),
+        "{reported:?}"
+    );
     assert_eq!(assembled(&bench.engine, &RecoveryReport::default()).count(), 0);
 }

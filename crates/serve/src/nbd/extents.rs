@@ -37,7 +37,7 @@ impl Walk {
     }
 
     /// Looks up at most `left` pages, and subtracts them from it. Returns whether the lookup is complete.
-    pub(super) fn go_on(&mut self, left: &mut u64, is_hole: impl Fn(u64) -> bool) -> bool {
+    pub(super) fn advance(&mut self, left: &mut u64, is_hole: impl Fn(u64) -> bool) -> bool {
         while self.next < self.last {
             if *left == 0 {
                 return false;
@@ -76,7 +76,7 @@ mod tests {
     ) -> Vec<Extent> {
         let mut walk = Walk::new(offset, bytes, 4096, is_one);
         let mut turns = 1;
-        while !walk.go_on(&mut pages.clone(), is_hole) {
+        while !walk.advance(&mut pages.clone(), is_hole) {
             turns += 1;
         }
         assert!(turns <= 1 + bytes.div_ceil(4096).min(PAGES) / pages);
@@ -86,16 +86,20 @@ mod tests {
     fn runs(offset: u64, bytes: u64, is_one: bool) -> Vec<(u64, bool)> {
         // Pages 2, 3 and 7 are holes, and all from page 10 on.
         let is_hole = |page| matches!(page, 2 | 3 | 7) || page >= 10;
-        let told = in_turns_of(u64::MAX, offset, bytes, is_one, &is_hole);
+        let extents = in_turns_of(u64::MAX, offset, bytes, is_one, &is_hole);
         for pages in [1, 3] {
-            assert_eq!(in_turns_of(pages, offset, bytes, is_one, &is_hole), told, "turns of {pages} pages");
+            assert_eq!(
+                in_turns_of(pages, offset, bytes, is_one, &is_hole),
+                extents,
+                "turns of {pages} pages"
+            );
         }
-        assert!(told.iter().all(|run| run.hole == run.zero));
-        told.iter().map(|run| (run.bytes, run.hole)).collect()
+        assert!(extents.iter().all(|run| run.hole == run.zero));
+        extents.iter().map(|run| (run.bytes, run.hole)).collect()
     }
 
     #[test]
-    fn runs_begin_and_end_with_what_was_asked_for() {
+    fn runs_begin_and_end_with_the_requested_range() {
         let all = [(8192, false), (8192, true), (12288, false), (4096, true), (8192, false), (8192, true)];
         assert_eq!(runs(0, 12 * 4096, false), all);
         assert_eq!(runs(512, 8192, false), [(7680, false), (512, true)]);

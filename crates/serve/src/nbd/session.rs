@@ -238,7 +238,7 @@ impl Session {
         let Some((pending, mut walk)) = self.walk.take() else { return };
         // A request in flight may be reported either way; writes acknowledged before are in the log's map.
         let array = service.engine.array();
-        match walk.go_on(&mut self.pages_left, |page| array.is_hole(page)) {
+        match walk.advance(&mut self.pages_left, |page| array.is_hole(page)) {
             true => self.connection.reply(pending, Reply::Extents(walk.runs())),
             false => self.walk = Some((pending, walk)),
         }
@@ -441,7 +441,7 @@ mod tests {
     }
 
     /// For each answer, the bytes of all its extents together.
-    fn told(client: &mut Client) -> Vec<u64> {
+    fn answered(client: &mut Client) -> Vec<u64> {
         let sum = |answer: stripewise_nbd::client::Answer| match answer.outcome {
             Ok(Found::Extents(runs)) => runs.iter().map(|run| run.bytes).sum(),
             other => panic!("{other:?}"),
@@ -463,7 +463,7 @@ mod tests {
             turns_walking += u32::from(bench.clients[0].0.is_walking());
         }
         let (session, client, _) = &mut bench.clients[0];
-        assert_eq!(told(client), [u64::from(bytes); 2], "both are answered");
+        assert_eq!(answered(client), [u64::from(bytes); 2], "both are answered");
         assert!((19..=20).contains(&turns_walking), "{turns_walking} turns for 20 times what one may take");
         assert!(!session.is_walking() && session.is_idle());
     }
@@ -486,7 +486,7 @@ mod tests {
         bench.turn(pages_each(64));
         for (session, client, _) in &mut bench.clients {
             assert!(!session.is_walking());
-            assert_eq!(told(client), [u64::from(bytes)]);
+            assert_eq!(answered(client), [u64::from(bytes)]);
         }
         assert_eq!((pages_each(0), pages_each(1)), (PAGES_A_TURN, PAGES_A_TURN));
     }

@@ -189,7 +189,7 @@ impl Chain {
     }
 
     /// Writes the status of the request. Returns whether there was a place for it.
-    pub(super) fn tell(&self, memory: &GuestMemoryMmap, status: Status) -> bool {
+    pub(super) fn write_status(&self, memory: &GuestMemoryMmap, status: Status) -> bool {
         self.status.is_some_and(|at| memory.write_obj(status as u8, at).is_ok())
     }
 

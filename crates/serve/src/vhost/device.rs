@@ -196,7 +196,7 @@ impl Device {
     /// Takes requests from the queues, as many as the array accepts. If `is_ending`, only those that wait already.
     pub(super) fn take(&mut self, service: &mut Service, is_ending: bool) {
         self.outages.get_or_insert_with(|| Outages::before(service.engine.outages()));
-        service.tally.dropped_connections += std::mem::take(&mut self.dropped);
+        service.counters.dropped_connections += std::mem::take(&mut self.dropped);
         for submission in self.orphans.drain(..) {
             let ReplyTo { request, .. } = service.discard(submission);
             self.bytes -= self.in_flight.take(request).bytes;
@@ -227,7 +227,7 @@ impl Device {
                 return None;
             }
             Err(Broken) => {
-                self.give_up(queue);
+                self.mark_broken(queue);
                 return None;
             }
         };
@@ -294,10 +294,11 @@ impl Device {
             Ok(written) => (written, status),
             Err(status) => (0, status),
         };
-        let told = u32::from(chain.tell(&self.memory, status));
-        let (queue, answered) = (*queue, self.queues[*queue].answer(&self.memory, *head, written + told));
+        let status_bytes = u32::from(chain.write_status(&self.memory, status));
+        let (queue, answered) =
+            (*queue, self.queues[*queue].answer(&self.memory, *head, written + status_bytes));
         if let Err(Broken) = answered {
-            self.give_up(queue);
+            self.mark_broken(queue);
         }
         self.free.push(pending);
     }
@@ -306,7 +307,7 @@ impl Device {
     pub(super) fn notify(&mut self) {
         for queue in 0..self.queues.len() {
             if let Err(Broken) = self.queues[queue].notify(queue as u32, &self.memory) {
-                self.give_up(queue);
+                self.mark_broken(queue);
             }
         }
     }
@@ -320,7 +321,7 @@ impl Device {
             }
             match self.queues[queue].arm(&self.memory) {
                 Ok(is_there) => is_any |= is_there && self.bytes < PAYLOAD_BYTES_MAX,
-                Err(Broken) => self.give_up(queue),
+                Err(Broken) => self.mark_broken(queue),
             }
         }
         is_any
@@ -340,7 +341,7 @@ impl Device {
         match self.queues.get(queue) {
             Some(bell) if flags.contains(PollFlags::IN) => bell.silence(),
             // It can never be notified again.
-            Some(_) => self.give_up(queue),
+            Some(_) => self.mark_broken(queue),
             None => {}
         }
     }
@@ -350,8 +351,8 @@ impl Device {
         self.queues.iter().all(Virtqueue::is_idle)
     }
 
-    fn give_up(&mut self, queue: usize) {
-        if self.queues[queue].give_up() {
+    fn mark_broken(&mut self, queue: usize) {
+        if self.queues[queue].mark_broken() {
             self.dropped += 1;
             tracing::warn!(
                 device = self.number,

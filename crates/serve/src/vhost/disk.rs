@@ -86,8 +86,8 @@ impl Disk {
         put(offset_of!(virtio_blk_config, max_write_zeroes_sectors), &ZEROED_SECTORS.to_le_bytes());
         put(offset_of!(virtio_blk_config, max_write_zeroes_seg), &1u32.to_le_bytes());
         put(offset_of!(virtio_blk_config, write_zeroes_may_unmap), &[1]);
-        let asked = space.iter().copied().chain(std::iter::repeat(0));
-        asked.skip(offset as usize).take(bytes as usize).collect()
+        let requested = space.iter().copied().chain(std::iter::repeat(0));
+        requested.skip(offset as usize).take(bytes as usize).collect()
     }
 
     /// The serial number.

@@ -27,7 +27,7 @@ pub fn check(bytes: &[u8]) {
 
 /// Checks the same. Returns what the guest asked for, by the names of the standard.
 fn serve(bytes: &[u8]) -> Vec<&'static str> {
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), MEMORY_BYTES)]).expect("memory");
     for at in (0..MEMORY_BYTES).step_by(bytes.len().max(1)).take_while(|_| !bytes.is_empty()) {
         let part = &bytes[..bytes.len().min(MEMORY_BYTES - at)];
@@ -52,7 +52,7 @@ fn serve(bytes: &[u8]) -> Vec<&'static str> {
         let mut written = 0;
         let status = match judged {
             Ok(Wish::Request(request)) => {
-                asked.push(name(&request));
+                requested.push(name(&request));
                 match inside(&request, &disk) {
                     Some(data) => chain.answer(&memory, &data).map_or_else(
                         |status| status,
@@ -66,7 +66,7 @@ fn serve(bytes: &[u8]) -> Vec<&'static str> {
             }
             Ok(Wish::Serial) => match chain.answer(&memory, &disk.serial()) {
                 Ok(bytes) => {
-                    asked.push("id");
+                    requested.push("id");
                     written = bytes;
                     Status::Done
                 }
@@ -74,13 +74,13 @@ fn serve(bytes: &[u8]) -> Vec<&'static str> {
             },
             Err(status) => status,
         };
-        written += u32::from(chain.tell(&memory, status));
+        written += u32::from(chain.write_status(&memory, status));
         if queue.answer(&memory, taken.head, written).is_err() {
             break;
         }
     }
     let _ = queue.notify(0, &memory);
-    asked
+    requested
 }
 
 fn name(request: &Request) -> &'static str {
@@ -126,14 +126,14 @@ mod tests {
     #[test]
     fn the_corpus_asks_for_everything_that_a_disk_does() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/virtqueue");
-        let mut asked = BTreeSet::new();
+        let mut requested = BTreeSet::new();
         for file in fs::read_dir(folder).expect("the corpus") {
             let path = file.expect("an entry").path();
             let now = serve(&fs::read(&path).expect("a file of the corpus"));
             println!("{}: {now:?}", path.display());
-            asked.extend(now);
+            requested.extend(now);
         }
         let all = ["discard", "flush", "id", "in", "out", "write zeroes"];
-        assert!(asked.iter().eq(&all), "{asked:?}");
+        assert!(requested.iter().eq(&all), "{requested:?}");
     }
 }

@@ -241,7 +241,7 @@ impl Virtqueue {
     }
 
     /// Takes no more requests from the queue. Returns whether any were taken until now.
-    pub(super) fn give_up(&mut self) -> bool {
+    pub(super) fn mark_broken(&mut self) -> bool {
         if let Some(err) = self.err.as_ref().filter(|_| !self.is_broken) {
             ring(err);
         }

@@ -109,9 +109,9 @@ fn linux_makes_a_file_system_on_the_array_reads_it_again_and_discards() {
     assert!(said.contains("serial pool, page 4096, cache write back"), "{all}");
     assert!(said.contains("all is as it should be"), "{all}");
     let status = served.status();
-    let told = |kind: &str| status.requests.iter().find(|told| told.kind == kind).unwrap().clone();
+    let counts_of = |kind: &str| status.requests.iter().find(|one| one.kind == kind).unwrap().clone();
     for kind in ["read", "write", "trim", "flush"] {
-        assert!(told(kind).requests > 0 && told(kind).failed == 0, "{kind}: {:?}", told(kind));
+        assert!(counts_of(kind).requests > 0 && counts_of(kind).failed == 0, "{kind}: {:?}", counts_of(kind));
     }
     assert_eq!(status.dropped_connections, 0);
     served.stop();

@@ -255,7 +255,7 @@ impl Machine {
     }
 
     /// Waits until the device reports a queue as broken.
-    pub fn is_given_up(&self, queue: usize) -> bool {
+    pub fn is_broken(&self, queue: usize) -> bool {
         hear(&self.queues[queue].err)
     }
 }

@@ -184,9 +184,13 @@ fn stress(scheme: &str, seed: u64, discards: bool) {
         assert!(found.read == model[at..at + (128 << 10)], "seed {seed}: at {at}");
     }
     let status = served.status();
-    let told = |kind: &str| status.requests.iter().find(|told| told.kind == kind).unwrap().clone();
-    assert!(told("write").requests > 100 && told("flush").requests > 10 && told("trim").requests > 10);
-    assert_eq!((told("write").failed, status.connections, status.dropped_connections), (0, 1, 0));
+    let counts_of = |kind: &str| status.requests.iter().find(|one| one.kind == kind).unwrap().clone();
+    assert!(
+        counts_of("write").requests > 100
+            && counts_of("flush").requests > 10
+            && counts_of("trim").requests > 10
+    );
+    assert_eq!((counts_of("write").failed, status.connections, status.dropped_connections), (0, 1, 0));
     served.stop();
 }
 
@@ -374,7 +378,7 @@ fn a_guest_that_breaks_its_ring_loses_that_queue_and_nothing_else() {
     let mut machine = Machine::boot(&served.device("one"), 2);
     let mut other = Machine::boot(&served.device("two"), 1);
     machine.advance(0, SIZE + 1);
-    assert!(machine.is_given_up(0));
+    assert!(machine.is_broken(0));
     assert_eq!(machine.done(1, &write(0, vec![3; 512])).status, OK);
     assert_eq!(other.done(0, &read(0, 512)).read, [3; 512]);
     served.drops(1);
@@ -411,7 +415,7 @@ fn a_chain_may_be_as_long_as_the_longest_queue_and_no_longer() {
     let answer = machine.answer(0);
     assert_eq!((answer.status, answer.read, answer.written), (OK, vec![7; 2048], 2049));
     ask(&mut machine, 1025);
-    assert!(machine.is_given_up(0));
+    assert!(machine.is_broken(0));
     served.drops(1);
     served.stop();
 }

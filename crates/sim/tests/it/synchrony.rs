@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn slices_are_those_that_the_rows_of_collections_tell(
+    fn slices_are_those_that_the_rows_of_collections_report(
         layout in prop_oneof![Just("chip:1"), Just("channel:1"), Just("ssd:4")],
         preemption in prop_oneof![Just(Preemption::Never), Just(Preemption::Moves), Just(Preemption::Phases)],
         blocking in prop_oneof![Just(Domain::Plane), Just(Domain::Die)],

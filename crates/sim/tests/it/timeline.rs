@@ -60,7 +60,7 @@ fn assert_apart(what: &str, mut spans: Vec<(u64, u64)>) {
 }
 
 #[test]
-fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_tell() {
+fn a_time_line_holds_every_operation_once_and_the_time_that_the_counters_report() {
     let suspending = |mut config: RunConfig| {
         let (overhead, resume) = (Span(3_000), Span(2_000));
         config.device.suspend =

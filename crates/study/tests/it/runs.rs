@@ -29,7 +29,7 @@ fn spec(out: &Path, requests: u64, schemes: &[&str]) -> StudySpec {
 #[derive(Default)]
 struct Noting {
     stop_at: usize,
-    asked: AtomicUsize,
+    looks: AtomicUsize,
     notes: Mutex<Vec<String>>,
     furthest: AtomicUsize,
 }
@@ -45,8 +45,8 @@ impl Noting {
 }
 
 impl Observer for Noting {
-    fn go_on(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::Relaxed) + 1 != self.stop_at
+    fn may_continue(&self) -> bool {
+        self.looks.fetch_add(1, Ordering::Relaxed) + 1 != self.stop_at
     }
 
     fn began(&self, run: usize, scheme: &str) {
@@ -99,7 +99,7 @@ fn a_study_can_be_stopped_at_any_look_and_leaves_nothing() {
                 // This call was the last of the source, or there are fewer calls.
                 Ok(run) => {
                     std::fs::remove_dir_all(run.run.path()).unwrap();
-                    if observer.asked.load(Ordering::Relaxed) < look {
+                    if observer.looks.load(Ordering::Relaxed) < look {
                         break;
                     }
                 }
@@ -121,7 +121,7 @@ fn reading_a_trace_for_its_digest_can_be_stopped() {
     spec.workload.origin = Origin::Trace(path, OpenOptions::default());
     let observer = Noting::stopping_at(2);
     assert!(matches!(Study::new(spec, &observer), Err(Error::Stopped)));
-    assert_eq!(observer.asked.load(Ordering::Relaxed), 2, "at the second MiB");
+    assert_eq!(observer.looks.load(Ordering::Relaxed), 2, "at the second MiB");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_run_that_fails_is_named_and_keeps_no_other_from_being_made() {
 }
 
 #[test]
-fn what_is_asked_for_in_vain_is_reported_before_anything_runs() {
+fn a_request_without_effect_is_reported_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = |change: &dyn Fn(&mut StudySpec)| {
         let mut spec = spec(folder.path(), 500, &["baseline"]);
@@ -176,10 +176,10 @@ fn settings_that_change_nothing_are_remarked_and_the_study_is_made() {
         Study::new(spec, &()).unwrap().remarks().to_vec()
     };
     assert_eq!(remarks(&["geometry.chunk=8KiB", "gc.victim=fifo"]), [""; 0]);
-    let told = remarks(&["queues.requests=64", "gc.victim=greedy"]);
+    let found = remarks(&["queues.requests=64", "gc.victim=greedy"]);
     assert!(
-        told.iter().any(|remark| remark.contains("gc.victim=greedy has no effect in device")),
-        "{told:?}"
+        found.iter().any(|remark| remark.contains("gc.victim=greedy has no effect in device")),
+        "{found:?}"
     );
 }
 

@@ -96,7 +96,7 @@ struct StoppingAt {
 }
 
 impl Observer for StoppingAt {
-    fn go_on(&self) -> bool {
+    fn may_continue(&self) -> bool {
         !self.stopped.load(Ordering::Relaxed)
     }
 

@@ -173,8 +173,8 @@ impl Source for SuiteSource {
         batch.extend((0..count).map(|_| {
             let (at, size) = self.next;
             let kind = if self.choices.unit() < read { Kind::Read } else { Kind::Write };
-            let goes_on = self.choices.unit() < sequential && at + 2 * size < blocks;
-            self.next = if goes_on { (at + size, size) } else { self.suite.place(&mut self.places) };
+            let continues = self.choices.unit() < sequential && at + 2 * size < blocks;
+            self.next = if continues { (at + size, size) } else { self.suite.place(&mut self.places) };
             let time_ns = self.clock;
             self.clock = self.clock.saturating_add(arrival.interval(&mut self.arrivals));
             Request { time_ns, offset: at * block, bytes: (size * block) as u32, volume: 0, kind }

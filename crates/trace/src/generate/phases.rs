@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_come_in_time_each_in_a_turn_of_its_generator_and_as_many_as_asked_for() {
+    fn requests_come_in_time_each_in_a_turn_of_its_generator_and_as_many_as_requested() {
         let spec = "phases:of=(wriw:size=4KiB,interval=2ms)(hpc:size=64KiB)(uniform:size=8KiB,arrival=poisson:5ms),\
                     each=50ms,requests=5k";
         let all = requests(spec, 3);

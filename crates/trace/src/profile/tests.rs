@@ -36,7 +36,7 @@ fn every_shipped_profile_yields_a_trace_that_matches_it() {
 }
 
 #[test]
-fn every_shipped_workload_can_be_asked_for_by_name() {
+fn every_shipped_workload_can_be_requested_by_name() {
     let all = builtin();
     assert_eq!(all.len(), 6 + 5 + 12 + 14 + 6);
     for builtin in all {
@@ -316,7 +316,7 @@ proptest! {
     #[test]
     fn no_profile_panics(
         requests in 0u64..1 << 50,
-        asked in prop::option::of(0u64..300),
+        requested in prop::option::of(0u64..300),
         ratios in prop::array::uniform6(0.0f64..1.0),
         (written, read_only) in (prop::option::of(0u64..1 << 61), prop::option::of(0u64..1 << 61)),
         span in 0u64..1 << 61,
@@ -361,7 +361,7 @@ proptest! {
             recency: recency.map(|(share, within, immediate)| Recency { share, within: Count(within), immediate }),
             start_sector: starts,
         };
-        if let Ok(mut source) = profile.generate(asked, 3) {
+        if let Ok(mut source) = profile.generate(requested, 3) {
             let mut batch = Vec::with_capacity(300);
             source.next_batch(&mut batch).expect("generators do not fail");
             prop_assert!(batch.iter().all(|request| request.offset < 1 << 63));

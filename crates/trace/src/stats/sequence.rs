@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interleaved_runs_are_told_apart_and_each_request_belongs_to_one() {
+    fn interleaved_runs_are_distinguished_and_each_request_belongs_to_one() {
         let mut counter = RunCounter::default();
         // Two runs, of three and of two requests; a second request at the end of the first is alone.
         let requests = [(0, 10), (500, 20), (10, 10), (900, 5), (520, 20), (20, 10), (10, 10)];

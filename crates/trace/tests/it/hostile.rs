@@ -287,7 +287,7 @@ fn detection_tolerates_damage_in_a_quarter_of_the_lines_and_no_more() {
 }
 
 #[test]
-fn what_is_no_trace_is_called_by_its_name_and_told_the_remedy() {
+fn what_is_no_trace_is_named_with_the_remedy() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
     let cases: [(&[u8], &str); 6] = [
         (pointer.as_bytes(), "git lfs pull"),

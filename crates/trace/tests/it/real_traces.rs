@@ -178,8 +178,11 @@ fn read(path: &Path, options: &OpenOptions) -> (Vec<Request>, ReadReport) {
     }
 }
 
-fn near(what: &str, found: f64, told: f64, last_digit: f64) {
-    assert!((found - told).abs() <= last_digit * 0.500_001, "{what}: {found}, but the table says {told}");
+fn near(what: &str, found: f64, expected: f64, last_digit: f64) {
+    assert!(
+        (found - expected).abs() <= last_digit * 0.500_001,
+        "{what}: {found}, but the table says {expected}"
+    );
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(crate) struct Intent {
     pub(crate) plan: PlanId,
     pub(crate) work: Work,
     /// Whether to write the bitmap although no plan waits for it: a member joined the array.
-    pub(crate) has_news: bool,
+    pub(crate) has_event: bool,
     /// The missing members in the version that is being written.
     pub(crate) next_missing: u64,
 }
@@ -74,7 +74,7 @@ impl Intent {
             ready: VecDeque::new(),
             plan,
             work: Work::default(),
-            has_news: false,
+            has_event: false,
             next_missing: 0,
         }
     }

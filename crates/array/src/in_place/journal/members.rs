@@ -133,7 +133,7 @@ enum Copies {
 
 /// An event about a member that the superblocks must record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum MemberEvent {
     /// The member joins the array and will be rebuilt.
     Comes { is_returned: bool },
     /// This number of its rows are rebuilt.
@@ -170,9 +170,9 @@ pub(crate) enum Stage {
 
 /// An update of the superblocks in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Telling {
+pub(crate) struct SuperblockUpdate {
     pub(crate) member: u16,
-    pub(crate) news: News,
+    pub(crate) event: MemberEvent,
     pub(crate) stage: Stage,
     /// The number of operations of the stage that were begun.
     pub(crate) begun: u32,
@@ -185,7 +185,7 @@ pub(crate) struct Telling {
     pub(crate) gone: u64,
 }
 
-impl Telling {
+impl SuperblockUpdate {
     /// The member that the event is about, as a mask.
     pub(crate) fn joins(&self) -> u64 {
         if self.member == NO_MEMBER { 0 } else { 1 << self.member }
@@ -199,10 +199,10 @@ pub(crate) struct Roster {
     /// The plan that writes superblocks.
     pub(crate) plan: PlanId,
     pub(crate) work: Work,
-    pub(crate) telling: Option<Telling>,
+    pub(crate) writing: Option<SuperblockUpdate>,
     /// The version of the superblocks that is being written, or was written last: all copies of a version are equal, so what
     /// happens meanwhile is in the next one.
-    pub(crate) told: Superblock,
+    pub(crate) recorded: Superblock,
     /// For each member that failed: whether its group was beyond parity.
     pub(crate) unchanged: Vec<Option<Unchanged>>,
     /// The replay of the journal on a member that returns.
@@ -286,7 +286,7 @@ impl RowsOfMember {
     }
 
     /// The member's `page` could not be rebuilt, and no checksum shows it.
-    pub(crate) fn give_up(&mut self, page: u64) {
+    pub(crate) fn abandon(&mut self, page: u64) {
         if self.lost.len() == ROWS_LOST {
             // The row stays at or after the cursor.
             self.is_full = true;
@@ -318,11 +318,11 @@ impl Roster {
     pub(crate) fn new(superblock: Superblock, plan: PlanId) -> Self {
         Self {
             unchanged: vec![None; superblock.members.len()],
-            told: superblock.clone(),
+            recorded: superblock.clone(),
             members: Membership::new(superblock),
             plan,
             work: Work::default(),
-            telling: None,
+            writing: None,
             replay: None,
             joining: VecDeque::new(),
             is_stopping: false,
@@ -425,11 +425,11 @@ impl Roster {
 
     /// The members that are to join, the first one first, and whether each is the member that was there before.
     pub(crate) fn coming(&self) -> impl Iterator<Item = (u16, bool)> {
-        let told = self.telling.and_then(|telling| match telling.news {
-            News::Comes { is_returned } => Some((telling.member, is_returned)),
+        let recorded = self.writing.and_then(|writing| match writing.event {
+            MemberEvent::Comes { is_returned } => Some((writing.member, is_returned)),
             _ => None,
         });
-        told.into_iter().chain(self.joining.iter().copied())
+        recorded.into_iter().chain(self.joining.iter().copied())
     }
 
     /// Of the members in the mask `failed`, those that the next version of the superblocks must record. A member that returns
@@ -443,25 +443,25 @@ impl Roster {
     }
 
     /// The next event that the superblocks must record, if any.
-    pub(crate) fn news(&self) -> Option<(u16, News)> {
+    pub(crate) fn event(&self) -> Option<(u16, MemberEvent)> {
         let is_scrubbed = self.is_verified || self.has_repaired;
-        let scrubbed = is_scrubbed.then_some((NO_MEMBER, News::Scrubbed));
-        self.news_of_rebuild().or(scrubbed).or(self.is_stopping.then_some((NO_MEMBER, News::Stopped)))
+        let scrubbed = is_scrubbed.then_some((NO_MEMBER, MemberEvent::Scrubbed));
+        self.event_of_rebuild().or(scrubbed).or(self.is_stopping.then_some((NO_MEMBER, MemberEvent::Stopped)))
     }
 
     /// Whether repairs of a scrub are not durable yet.
     pub(crate) fn keeps_repairs(&self) -> bool {
-        self.has_repaired || self.telling.is_some_and(|telling| telling.news == News::Scrubbed)
+        self.has_repaired || self.writing.is_some_and(|writing| writing.event == MemberEvent::Scrubbed)
     }
 
-    fn news_of_rebuild(&self) -> Option<(u16, News)> {
+    fn event_of_rebuild(&self) -> Option<(u16, MemberEvent)> {
         self.members.rebuilds.iter().find_map(|rebuild| {
             let RowsOfMember { rows, lost, tabled, has_table, .. } = &rebuild.part;
             let done = lost.first().map_or(*tabled, |lost| *lost.min(tabled));
             if done == rows.end && *has_table {
-                return Some((rebuild.member, News::Whole));
+                return Some((rebuild.member, MemberEvent::Whole));
             }
-            (done >= rebuild.noted + ROWS_NOTED).then_some((rebuild.member, News::Done(done)))
+            (done >= rebuild.noted + ROWS_NOTED).then_some((rebuild.member, MemberEvent::Done(done)))
         })
     }
 
@@ -469,7 +469,7 @@ impl Roster {
     pub(crate) fn begin_update<M: Memory>(
         &mut self,
         member: u16,
-        news: News,
+        event: MemberEvent,
         failed: u64,
         exec: &mut Executor<M>,
     ) {
@@ -478,27 +478,28 @@ impl Roster {
         }
         self.members.superblock.update += 1;
         self.members.record_scrub();
-        self.members.superblock.is_clean = news == News::Stopped && self.members.superblock.version > 1;
-        match news {
-            News::Comes { .. } => {
+        self.members.superblock.is_clean =
+            event == MemberEvent::Stopped && self.members.superblock.version > 1;
+        match event {
+            MemberEvent::Comes { .. } => {
                 self.members.record_joining(member, 0, exec.reason_of(member));
                 if self.is_whole_on_return(member) && !exec.has_bug(Bug::UnchangedRowsForgotten) {
                     self.members.record_progress(member, exec.rows_of_group());
                 }
                 exec.trust(1 << member);
             }
-            News::Done(rows) => self.members.record_progress(member, rows),
-            News::Whole => {
+            MemberEvent::Done(rows) => self.members.record_progress(member, rows),
+            MemberEvent::Whole => {
                 let is_good = self.members.rebuild_of(member).is_none_or(|rebuild| rebuild.is_good());
                 let is_missing = !is_good || self.members.unrecovered > 0;
                 self.members.record_active(member, is_missing && !exec.has_bug(Bug::LeftOutForgotten));
             }
-            News::Scrubbed | News::Stopped | News::Again => {}
+            MemberEvent::Scrubbed | MemberEvent::Stopped | MemberEvent::Again => {}
         }
         let besides = if member == NO_MEMBER { 0 } else { 1 << member };
         self.members.record_failed(failed & !besides, 0, |member| exec.reason_of(member));
         self.members.superblock.doubt(exec.doubted());
-        self.told.clone_from(&self.members.superblock);
+        self.recorded.clone_from(&self.members.superblock);
     }
 }
 

@@ -13,7 +13,9 @@ mod table;
 use std::collections::VecDeque;
 
 pub(crate) use intent::Intent;
-pub(crate) use members::{NO_MEMBER, News, Roster, Rows, RowsOfMember, Stage, Telling, Unchanged};
+pub(crate) use members::{
+    MemberEvent, NO_MEMBER, Roster, Rows, RowsOfMember, Stage, SuperblockUpdate, Unchanged,
+};
 pub(crate) use replay::{Change, Replay};
 pub(crate) use ring::{Begun, Ring};
 pub(crate) use table::Checksums;
@@ -151,7 +153,7 @@ impl Journal {
     }
 
     /// The rows for whose parity the ring keeps room.
-    pub(crate) fn late_rows(&self) -> u32 {
+    pub(crate) fn deferred_rows(&self) -> u32 {
         self.late + self.abandoned.len() as u32
     }
 

@@ -128,7 +128,7 @@ impl Ring {
     }
 
     /// Begins a record with `images` images of `pending` updates. The caller has checked that there is space. For a record
-    /// without images there is always space if [`Self::has_news`] is true.
+    /// without images there is always space if [`Self::has_event`] is true.
     pub(crate) fn begin(&mut self, images: u32, pending: u32) -> Begun {
         let (number, pages) = (self.next_number(), self.header + images);
         let first = self.place(self.head, pages).expect("the caller has checked that there is room");
@@ -225,7 +225,7 @@ impl Ring {
     }
 
     /// Whether more records are freed than any record states.
-    pub(crate) fn has_news(&self) -> bool {
+    pub(crate) fn has_event(&self) -> bool {
         self.live.back().is_some_and(|newest| newest.tail < self.tail)
     }
 
@@ -284,11 +284,11 @@ mod tests {
         if let Some(finished) = ring.finished(0) {
             ring.free(finished);
         }
-        let has_news = ring.has_news();
-        if has_news {
+        let has_event = ring.has_event();
+        if has_event {
             write(ring, reader, 0, 0);
         }
-        has_news
+        has_event
     }
 
     proptest! {
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!((ring.finished(0), ring.finished(1)), (Some(2), Some(1)));
         ring.free(1);
         assert!(!ring.has_room(3, 0), "no record says yet that the first is free");
-        assert!(ring.has_news());
+        assert!(ring.has_event());
         assert_eq!(ring.begin(0, 0), Begun { number: 3, tail: 2, first: 16 });
         ring.durable();
         assert_eq!(ring.begin(6, 1), Begun { number: 4, tail: 2, first: 0 });

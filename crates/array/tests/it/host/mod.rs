@@ -75,7 +75,7 @@ impl Host {
     }
 
     /// Completes one operation.
-    pub(crate) fn go_on(&mut self) {
+    pub(crate) fn complete_one(&mut self) {
         self.array.dispatch(&mut self.world);
         self.step();
     }
@@ -253,7 +253,7 @@ impl Host {
             if self.world.in_flight.is_empty() {
                 break;
             }
-            self.go_on();
+            self.complete_one();
             self.array.dispatch(&mut self.world);
         }
     }
@@ -347,7 +347,7 @@ impl Host {
 
     pub(crate) fn fail(&mut self, member: u16) {
         self.disk().members[member as usize].is_gone = true;
-        self.array.member_failed(self.now, member, FailReason::Asked, &mut self.world);
+        self.array.member_failed(self.now, member, FailReason::Requested, &mut self.world);
     }
 
     /// The member stays where it is, and is failed for a reason.

@@ -1,8 +1,8 @@
 //! Members of another time or another size.
 
 use super::stage::Stage;
-use crate::crash::keep::Keep;
 use crate::crash::members::Members;
+use crate::crash::survival::Survival;
 use crate::crash::system_under_test::SystemUnderTest;
 
 /// Members become larger, while the array serves or while it is stopped. Nothing is damaged.
@@ -39,7 +39,7 @@ pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), S
     stage = stage.restart(false)?;
     stage.server.stop(crate::crash::scenario::EVENTS, false)?;
     let Stage { scenario, server, mut random } = stage;
-    scenario.end(server, Keep::Nothing);
+    scenario.end(server, Survival::Nothing);
     let mut copies = Vec::new();
     for _ in 0..2 {
         let mut copy = scenario.clone();
@@ -56,7 +56,7 @@ pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), S
         }
         random = its.random;
         server = its.server;
-        copy.end(server, Keep::Nothing);
+        copy.end(server, Survival::Nothing);
         copies.push(copy);
         random.next_u64();
     }

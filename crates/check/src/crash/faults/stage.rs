@@ -7,9 +7,9 @@ use stripewise_base::prng::Prng;
 use crate::case::{Ask, What};
 use crate::crash::case::Comeback;
 use crate::crash::corruption::superblock;
-use crate::crash::keep::Keep;
 use crate::crash::scenario::{EVENTS, EVENTS_PER_REQUEST, Scenario};
 use crate::crash::server::{FLUSH, Server};
+use crate::crash::survival::Survival;
 use crate::crash::system_under_test::SystemUnderTest;
 
 /// An array that serves, and the fault that strikes it.
@@ -129,8 +129,8 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
         let members = &mut self.server.driver.members;
         let Some(data) = superblock(&self.scenario.shape, members).map(|block| block.data) else { return 0 };
         let is_in_data = |page: u32| (data.first..data.first + data.pages).contains(&page);
-        let is_told = !self.scenario.shape.kind.has_checksums() || self.random.chance(1, 4);
-        let damaged = members.damage(member, percent, is_told, &mut self.random, |page| {
+        let is_reported = !self.scenario.shape.kind.has_checksums() || self.random.chance(1, 4);
+        let damaged = members.damage(member, percent, is_reported, &mut self.random, |page| {
             is_in_data(page) && is_meant(page - data.first)
         });
         if damaged > 0 {
@@ -153,7 +153,7 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
     pub(super) fn fail(&mut self, member: u16, is_damaged: bool) {
         self.scenario.lost |= 1 << member;
         self.server.may_be_full = true;
-        let reason = if is_damaged { FailReason::Damage } else { FailReason::Asked };
+        let reason = if is_damaged { FailReason::Damage } else { FailReason::Requested };
         self.server.fail(member, reason);
     }
 
@@ -173,9 +173,9 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
             if self.server.joining.written() != 0 && self.server.is_idle() {
                 self.server.ask(&[FLUSH]);
             }
-            let goes_on = self.server.step()?;
+            let continues = self.server.step()?;
             self.note()?;
-            if !goes_on && self.server.is_idle() && self.server.driver.flights.is_empty() {
+            if !continues && self.server.is_idle() && self.server.driver.flights.is_empty() {
                 let is_taken = self.server.comebacks.len();
                 self.scenario.comes_back(&mut self.server, 0);
                 if self.server.comebacks.len() == is_taken {
@@ -197,13 +197,13 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
 
     /// Power is lost, and the array is assembled from all members. `false`: power stays on and the array is stopped.
     pub(super) fn restart(mut self, loses_power: bool) -> Result<Self, String> {
-        let keep = Keep::Seed(self.random.next_u64());
+        let keep = Survival::Seed(self.random.next_u64());
         if loses_power {
             self.scenario.end(self.server, keep);
             self.scenario.said = None;
         } else {
             // The same number decides, so that the other choices do not change.
-            let halts = matches!(keep, Keep::Seed(seed) if seed >> 40 & 1 != 0);
+            let halts = matches!(keep, Survival::Seed(seed) if seed >> 40 & 1 != 0);
             self.scenario.stop(self.server, EVENTS, halts)?;
         }
         let server = self.scenario.begin::<S>(0, 4)?;

@@ -28,8 +28,8 @@ impl Scenario {
 
     /// Every bad page that a scrub counts is an error of a member, which is charged: `bad` pages, against `charged` reports.
     pub(crate) fn judge_scrub(&self, bad: u64, charged: u64) -> Result<(), String> {
-        let is_asked = self.questions.has(Question::Charges) && self.shape.kind.has_checksums();
-        if is_asked && bad > charged {
+        let is_checked = self.questions.has(Question::Charges) && self.shape.kind.has_checksums();
+        if is_checked && bad > charged {
             return Err(format!("a scrub finds {bad} bad pages, and charges members with {charged}"));
         }
         Ok(())

@@ -2,10 +2,10 @@
 
 use stripewise_base::prng::Prng;
 
-use super::super::keep::Keep;
 use super::super::scenario::Scenario;
 use super::super::server::Server;
 use super::super::shape::sets;
+use super::super::survival::Survival;
 use super::super::system_under_test::SystemUnderTest;
 use super::Question;
 
@@ -19,14 +19,15 @@ impl Scenario {
         server: &Server<S>,
         choice: Option<u64>,
     ) -> Result<(), String> {
-        let is_asked = self.questions.has(Question::Redundancy) && self.doubt.is_empty() && server.is_still();
+        let is_checked =
+            self.questions.has(Question::Redundancy) && self.doubt.is_empty() && server.is_still();
         let is_clean = server.claims().is_some_and(|claims| claims.is_clean);
         // Superblocks record at the next flush that a member is whole.
         let is_settled = self.coming == 0 && server.joining.members() == 0;
         let suspects = self.suspects.members();
         // Without checksums nothing reveals rot; a scrub trusts the data.
         let is_known = suspects == 0 || self.shape.kind.has_checksums();
-        if !(is_asked && is_clean && is_settled && is_known) {
+        if !(is_checked && is_clean && is_settled && is_known) {
             return Ok(());
         }
         self.counts.judged += 1;
@@ -40,7 +41,7 @@ impl Scenario {
         (copy.members, copy.model) = (server.driver.members.clone(), server.model.clone());
         (copy.lost, copy.wronged, copy.outdated, copy.said) = (suspects, suspects, 0, None);
         let seed = Prng::stream(choice.unwrap_or(0), 0x636f_7079).next_u64();
-        copy.interrupt(&server.driver.in_flight(), Keep::Seed(seed));
+        copy.interrupt(&server.driver.in_flight(), Survival::Seed(seed));
         for set in all {
             let mut without = copy.clone();
             without

@@ -40,8 +40,8 @@ impl Scenario {
         interrupted: Option<u32>,
     ) -> Result<(), String> {
         // Beyond parity nothing is recorded; and a fault may have struck a superblock itself.
-        let is_asked = self.questions.has(Question::Restart) && self.suspects.members() == 0;
-        if !is_asked || self.exceeds_parity(said.missing | said.rebuilding) {
+        let is_checked = self.questions.has(Question::Restart) && self.suspects.members() == 0;
+        if !is_checked || self.exceeds_parity(said.missing | said.rebuilding) {
             return Ok(());
         }
         for (member, block) in superblocks(&self.shape, &self.members) {
@@ -102,8 +102,8 @@ impl Scenario {
     /// After a complete scrub, without faults since, and with all members: the array is CLEAN.
     pub(crate) fn judge_recovery<S: SystemUnderTest>(&self, server: &Server<S>) -> Result<(), String> {
         let Some(claims) = server.claims() else { return Ok(()) };
-        let is_asked = self.questions.has(Question::Recovery) && self.suspects.members() == 0;
-        if is_asked && self.doubt.is_empty() && !claims.is_clean {
+        let is_checked = self.questions.has(Question::Recovery) && self.suspects.members() == 0;
+        if is_checked && self.doubt.is_empty() && !claims.is_clean {
             return Err(format!("all members are back, a scrub is over, and the array says {claims:?}"));
         }
         Ok(())

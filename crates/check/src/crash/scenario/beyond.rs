@@ -5,9 +5,9 @@ use stripewise_array::AssembleError;
 use super::{EVENTS, EVENTS_PER_REQUEST, Scenario};
 use crate::case::Ask;
 use crate::crash::corruption::{Corruption, Doubt, Target};
-use crate::crash::keep::Keep;
 use crate::crash::server::FLUSH;
 use crate::crash::sim_media::SimMedia;
+use crate::crash::survival::Survival;
 use crate::crash::system_under_test::SystemUnderTest;
 
 impl Scenario {
@@ -40,9 +40,9 @@ impl Scenario {
             let nameless = self.doubt.nameless;
             // A complete member with superblocks shows which other members with superblocks are outdated. A member
             // without superblocks may be recognized, even if it is outdated, or be left out.
-            let is_told = all & !(nameless | self.lost | self.outdated) != 0;
-            self.lost = if is_told { self.lost | self.outdated | nameless } else { all };
-            self.outdated &= if is_told { !nameless } else { 0 };
+            let is_known = all & !(nameless | self.lost | self.outdated) != 0;
+            self.lost = if is_known { self.lost | self.outdated | nameless } else { all };
+            self.outdated &= if is_known { !nameless } else { 0 };
         }
         if !is_refused && !matches!(corruption.target, Target::Stripe | Target::Commits) {
             // An array that assembles silently has lost nothing.
@@ -53,11 +53,11 @@ impl Scenario {
         server.ask(asks);
         server.ask(&[FLUSH]);
         server.finish(EVENTS + EVENTS_PER_REQUEST * asks.len() as u64)?;
-        let keep = Keep::Seed(self.random.next_u64());
+        let keep = Survival::Seed(self.random.next_u64());
         self.end(server, keep);
         self.is_forced = false;
         let server = self.begin::<S>(0, 1).map_err(|what| format!("opened once more: {what}"))?;
-        self.end(server, Keep::Nothing);
+        self.end(server, Survival::Nothing);
         Ok(())
     }
 

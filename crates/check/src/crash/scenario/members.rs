@@ -51,9 +51,9 @@ impl Scenario {
             if lost == 0 && is_durable {
                 self.suspects.scrub_ended();
             }
-            let is_told = self.questions.has(Question::Charges) && !is_suspect;
+            let is_attributed = self.questions.has(Question::Charges) && !is_suspect;
             let vouched = std::mem::take(&mut server.vouched);
-            if vouched && (is_told || self.counts.wrongs == 0) && bad + lost + metadata_damaged > 0 {
+            if vouched && (is_attributed || self.counts.wrongs == 0) && bad + lost + metadata_damaged > 0 {
                 return Err(format!(
                     "a scrub finds {bad} bad pages, {lost} losses and {metadata_damaged} damaged copies of metadata where \
                      nothing went wrong"
@@ -68,9 +68,9 @@ impl Scenario {
         let bit = 1 << member;
         let is_out = self.outdated & bit != 0;
         // Without checksums the rollback cannot be detected, unless the member's superblock is older.
-        let can_tell = is_out || self.is_stopped || self.shape.kind.has_checksums();
+        let is_detectable = is_out || self.is_stopped || self.shape.kind.has_checksums();
         let is_there = !self.members.is_lost(member) && self.is_tolerable(bit);
-        if !can_tell || !is_there || !self.members.put_back(member, choice) {
+        if !is_detectable || !is_there || !self.members.put_back(member, choice) {
             return;
         }
         self.counts.put_back += 1;

@@ -13,7 +13,6 @@ use super::case::{CrashCase, Era};
 use super::corruption::{Corruption, Doubt};
 use super::counts::Counts;
 use super::faults::NewFault;
-use super::keep::{Keep, is_torn};
 use super::members::{InFlight, Members, Wrong};
 use super::monitor::Policy;
 use super::oracle::{Claims, Question, Questions, Suspects};
@@ -21,6 +20,7 @@ use super::server::{FLUSH, Server};
 use super::shape::{Shape, sets};
 use super::sim_driver::SimDriver;
 use super::sim_media::SimMedia;
+use super::survival::{Survival, is_torn};
 use super::system_under_test::SystemUnderTest;
 use crate::model::Model;
 use crate::stamp::SECTOR;
@@ -137,7 +137,7 @@ impl Scenario {
     }
 
     /// The same array, with an oracle that asks `questions`.
-    pub(crate) fn asked(self, questions: &[Question]) -> Self {
+    pub(crate) fn with_questions(self, questions: &[Question]) -> Self {
         Self { questions: questions.iter().copied().collect(), ..self }
     }
 
@@ -152,7 +152,7 @@ impl Scenario {
     }
 
     /// A power loss with the writes `in_flight`, or a kill of the server.
-    pub(crate) fn interrupt(&mut self, in_flight: &[InFlight], keep: Keep) {
+    pub(crate) fn interrupt(&mut self, in_flight: &[InFlight], keep: Survival) {
         let undecided = self.members.undecided(in_flight);
         if self.shape.kind.has_hole() {
             self.holes.extend(undecided.iter().map(|one| one.page));
@@ -163,7 +163,7 @@ impl Scenario {
         self.suspects.interrupted();
         self.counts.crashes += 1;
         self.counts.undecided += u64::from(!undecided.is_empty());
-        if let Keep::Killed(seed) = keep {
+        if let Survival::Killed(seed) = keep {
             self.members.kill(in_flight, seed);
             self.counts.kills += 1;
             return;
@@ -197,7 +197,7 @@ impl Scenario {
         let said = server.claims();
         let interrupted = server.interrupted_scrub();
         self.counts.halted += u64::from(interrupted.is_some());
-        self.end(server, Keep::Nothing);
+        self.end(server, Survival::Nothing);
         if let Some(said) = &said {
             self.judge_superblocks(said, interrupted)?;
         }
@@ -206,7 +206,7 @@ impl Scenario {
     }
 
     /// A power loss while `server` serves.
-    pub(super) fn end<S: SystemUnderTest>(&mut self, server: Server<S>, keep: Keep) {
+    pub(super) fn end<S: SystemUnderTest>(&mut self, server: Server<S>, keep: Survival) {
         self.counts.while_rebuilding += u64::from(server.joining.members() != server.joining.written());
         let (driver, model) = server.into_parts();
         let in_flight = driver.in_flight();
@@ -241,13 +241,13 @@ impl Scenario {
         if era.twice {
             let server = self.begin::<S>(absent, era.depth)?;
             self.counts.at_once += 1;
-            let keep = Keep::Seed(self.random.next_u64());
+            let keep = Survival::Seed(self.random.next_u64());
             self.end(server, keep);
         }
         let mut server = self.begin::<S>(absent, era.depth)?;
         server.ask(&era.asks);
         server.comebacks.clone_from(&era.comebacks);
-        self.counts.asked += era.asks.len() as u64;
+        self.counts.requests += era.asks.len() as u64;
         Ok(server)
     }
 
@@ -263,8 +263,8 @@ impl Scenario {
         }
         for strike in era.strikes.iter().filter(|strike| strike.event == event) {
             let bit = 1 << strike.member;
-            let can_tell = strike.wrong != Wrong::RolledBack || self.shape.kind.has_checksums();
-            if can_tell
+            let is_detectable = strike.wrong != Wrong::RolledBack || self.shape.kind.has_checksums();
+            if is_detectable
                 && self.is_tolerable(bit)
                 && server.driver.members.go_wrong(strike.member, strike.wrong, strike.choice)
             {
@@ -288,9 +288,9 @@ impl Scenario {
         }
         self.comes_back(server, event);
         self.counts.events += 1;
-        let goes_on = server.step()?;
+        let continues = server.step()?;
         self.note(server)?;
-        Ok(goes_on)
+        Ok(continues)
     }
 
     /// Runs a whole era.
@@ -300,17 +300,17 @@ impl Scenario {
         let mut event = 0;
         let mut audits = era.audits.iter().copied().peekable();
         while era.crash.is_none_or(|crash| event < crash) {
-            let goes_on = self.step(&mut server, era, event)?;
+            let continues = self.step(&mut server, era, event)?;
             event += 1;
             if server.is_still()
                 && let Some(at) = audits.next_if(|&at| at <= event)
             {
                 self.judge_redundancy(&server, Some(at))?;
             }
-            if server.is_idle() && (era.crash.is_none() || !goes_on) {
+            if server.is_idle() && (era.crash.is_none() || !continues) {
                 break;
             }
-            if !goes_on && server.driver.flights.is_empty() || event > limit {
+            if !continues && server.driver.flights.is_empty() || event > limit {
                 return server.finish(limit);
             }
         }
@@ -361,7 +361,7 @@ impl Scenario {
         if self.suspects.members() != self.lost {
             self.judge_redundancy(&server, None).map_err(named)?;
         }
-        self.end(server, Keep::Nothing);
+        self.end(server, Survival::Nothing);
         let sets: Vec<u64> = sets(self.shape.members, self.spare(), self.lost).collect();
         for set in sets {
             let mut without = self.clone();

@@ -266,7 +266,7 @@ impl RoundRobinLog {
     }
 
     /// Returns the buffers of pages that were read in vain: too many members are lost.
-    fn give_up(&mut self, exec: &mut Exec) {
+    fn drop_reads(&mut self, exec: &mut Exec) {
         for (_, buffer) in self.old.drain(..).chain(self.moving.drain(..)) {
             exec.memory_mut().give(buffer);
         }
@@ -351,7 +351,7 @@ impl PlanHandler<PageMemory> for RoundRobinLog {
 
     fn finished<D: Driver<PageMemory>>(&mut self, plan: PlanId, exec: &mut Exec, _driver: &mut D) {
         let slot = exec.plan(plan);
-        let (row, purpose, is_good) = (slot.row.index(), slot.purpose, !slot.gave_up);
+        let (row, purpose, is_good) = (slot.row.index(), slot.purpose, !slot.is_abandoned);
         match purpose {
             Purpose::Append => {
                 self.is_busy = false;
@@ -369,7 +369,7 @@ impl PlanHandler<PageMemory> for RoundRobinLog {
                 if is_good {
                     self.take_read(plan, exec);
                 } else {
-                    self.give_up(exec);
+                    self.drop_reads(exec);
                 }
             }
             _ => {}

@@ -17,8 +17,8 @@ use super::disk::Disk;
 /// The output of `stripewise status --json` for the array `pool`.
 #[track_caller]
 pub fn status(sandbox: &Sandbox) -> Value {
-    let told = sandbox.run("status pool --json").stdout;
-    serde_json::from_str::<Value>(&told).expect("it says JSON")[0].clone()
+    let output = sandbox.run("status pool --json").stdout;
+    serde_json::from_str::<Value>(&output).expect("it says JSON")[0].clone()
 }
 
 /// Waits until the status of the array `pool` meets the condition.

@@ -55,7 +55,7 @@ impl Driver<Pages> for Stage<'_> {
 
     fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages) {
         self.script.answered(&Event::Started { id, operation: *operation });
-        self.script.told.operations += 1;
+        self.script.replayed.operations += 1;
         self.under_way.insert(id, (*operation, page));
         let place = (operation.member, operation.page);
         match operation.kind {
@@ -79,11 +79,11 @@ impl Driver<Pages> for Stage<'_> {
     fn acknowledge(&mut self, acknowledgement: &Acknowledgement, _payload: Payload) {
         let &Acknowledgement { tag, failed, no_space, .. } = acknowledgement;
         self.script.answered(&Event::Acknowledged { tag, failed, no_space });
-        self.script.told.failed_requests += u64::from(failed);
+        self.script.replayed.failed_requests += u64::from(failed);
     }
 
-    fn gave_up(&mut self, member: u16) {
-        self.script.answered(&Event::GaveUp { member });
+    fn member_failed(&mut self, member: u16) {
+        self.script.answered(&Event::MemberFailed { member });
         self.left(member);
     }
 }
@@ -119,15 +119,15 @@ impl<'a> Stage<'a> {
     }
 
     pub(super) fn left(&mut self, member: u16) {
-        let at = self.script.told.took_ns;
-        self.script.told.left.push((member, at));
+        let at = self.script.replayed.took_ns;
+        self.script.replayed.left.push((member, at));
     }
 
     /// Completes an operation, and puts the content that it read into the memory of the controller. Returns false if no
     /// such operation is in flight.
     pub(super) fn over(&mut self, id: OperationId, outcome: Outcome, memory: &mut Pages) -> bool {
         let Some((operation, page)) = self.under_way.remove(&id) else { return false };
-        self.script.told.failed_operations += u64::from(outcome != Outcome::Done);
+        self.script.replayed.failed_operations += u64::from(outcome != Outcome::Done);
         let place = (operation.member, operation.page);
         if operation.kind != OperationKind::Flush {
             self.versions.over(place);

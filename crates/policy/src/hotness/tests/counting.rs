@@ -255,7 +255,7 @@ fn pages() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
-    fn glru_agrees_with_lists_as_they_are_told(section in sections(), pages in pages()) {
+    fn glru_agrees_with_lists_of_the_same_pages(section in sections(), pages in pages()) {
         let mut glru = Glru::new(&section);
         let mut model = Model::new(&section, Planted::Nothing);
         for (at, &page) in pages.iter().enumerate() {

@@ -3,7 +3,7 @@
 use crate::run::LoadedRun;
 
 /// Settings that the short name of a scheme describes in words.
-const TOLD: [&str; 4] = ["hotness.tiers=", "hotness.policy=", "elastic.buffer=", "elastic.acknowledge="];
+const SHOWN: [&str; 4] = ["hotness.tiers=", "hotness.policy=", "elastic.buffer=", "elastic.acknowledge="];
 
 /// Whether the placement of a run is elastic striping.
 pub(super) fn is_elastic(run: &LoadedRun) -> bool {
@@ -17,8 +17,8 @@ pub(super) fn policy(run: &LoadedRun) -> &str {
 
 /// Tiers of hotness, which are also the buffers and streams.
 pub(super) fn tiers(run: &LoadedRun) -> u32 {
-    let told = run.settings.get("scheme.hotness.tiers").and_then(|tiers| tiers.parse().ok());
-    if policy(run) == "none" { 1 } else { told.unwrap_or(2) }
+    let tiers = run.settings.get("scheme.hotness.tiers").and_then(|tiers| tiers.parse().ok());
+    if policy(run) == "none" { 1 } else { tiers.unwrap_or(2) }
 }
 
 /// Whether this is the paper's scheme of reference: unmodified elastic striping without hotness.
@@ -52,7 +52,7 @@ pub(super) fn label(run: &LoadedRun) -> String {
     // out.
     let expected = |setting: &str| matches!(setting, "elastic.wait=200ms" | "elastic.wait=0ns");
     for setting in run.scheme.split(',').skip(1).filter(|part| part.contains('=') && !expected(part)) {
-        if !TOLD.iter().any(|told| setting.starts_with(told)) {
+        if !SHOWN.iter().any(|shown| setting.starts_with(shown)) {
             name += &format!(", {setting}");
         }
     }

@@ -163,7 +163,7 @@ fn normalised(cast: &Cast<'_>, shown: &Shown) -> Figure {
             for (place, run) in runs.iter().enumerate() {
                 let Some(run) = run else { continue };
                 let over = base.map(|base| value(run) / base);
-                let told = over.map_or("-".to_owned(), figure);
+                let relative = over.map_or("-".to_owned(), figure);
                 let (name, ours) = (SCHEMES[place], value(run));
                 data.row([
                     scene.kind.into(),
@@ -171,10 +171,10 @@ fn normalised(cast: &Cast<'_>, shown: &Shown) -> Figure {
                     name.into(),
                     run.digest.clone().into(),
                     if shown.is_time { Cell::time(ours) } else { figure(ours).into() },
-                    told.clone().into(),
+                    relative.clone().into(),
                 ]);
                 let value = text(ours);
-                let tip = format!("{trace}, {name}: {value}, {told} of Async_FIFO");
+                let tip = format!("{trace}, {name}: {value}, {relative} of Async_FIFO");
                 bars.push(Bar { look: Look(place), value: over, spread: None, tip });
             }
             groups.push(Group { label: (*trace).to_owned(), bars });

@@ -70,7 +70,7 @@ fn kind_of(name: &[u8]) -> Option<Kind> {
 fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T>) -> std::result::Result<T, TraceError> {
     match catch_unwind(AssertUnwindSafe(step)) {
         Ok(outcome) => outcome.map_err(|error| damaged(path, &error)),
-        Err(_) => Err(damaged(path, &ParquetError::General("the library gave up on it".to_owned()))),
+        Err(_) => Err(damaged(path, &ParquetError::General("the library failed on it".to_owned()))),
     }
 }
 

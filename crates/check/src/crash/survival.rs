@@ -8,7 +8,7 @@ use super::members::Undecided;
 /// Which contents survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Keep {
+pub enum Survival {
     /// Only content that a flush has covered.
     Nothing,
     /// All writes that were answered or in flight.
@@ -35,7 +35,7 @@ pub(crate) fn is_torn(undecided: &[Undecided], picks: &[usize]) -> bool {
     })
 }
 
-impl Keep {
+impl Survival {
     /// The index of the surviving version of each of `undecided`.
     pub(crate) fn picks(self, undecided: &[Undecided]) -> Vec<usize> {
         let last = |one: &Undecided| one.versions.len() - 1;
@@ -107,16 +107,16 @@ mod tests {
     fn the_states_are_all_combinations_from_nothing_to_everything() {
         let sectors = [undecided(0, 1, 0, 2), undecided(0, 1, 1, 3), undecided(2, 5, 0, 2)];
         assert_eq!(states(&sectors), 12);
-        let all: BTreeSet<Vec<usize>> = (0..12).map(|state| Keep::State(state).picks(&sectors)).collect();
+        let all: BTreeSet<Vec<usize>> = (0..12).map(|state| Survival::State(state).picks(&sectors)).collect();
         assert_eq!(all.len(), 12);
-        assert_eq!(Keep::State(0).picks(&sectors), Keep::Nothing.picks(&sectors));
-        assert_eq!(Keep::State(11).picks(&sectors), Keep::Everything.picks(&sectors));
+        assert_eq!(Survival::State(0).picks(&sectors), Survival::Nothing.picks(&sectors));
+        assert_eq!(Survival::State(11).picks(&sectors), Survival::Everything.picks(&sectors));
     }
 
     #[test]
     fn seeds_come_to_every_state_of_a_few_sectors() {
         let sectors = [undecided(0, 1, 0, 2), undecided(0, 1, 1, 2), undecided(2, 5, 0, 3)];
-        let all: BTreeSet<Vec<usize>> = (0..500).map(|seed| Keep::Seed(seed).picks(&sectors)).collect();
+        let all: BTreeSet<Vec<usize>> = (0..500).map(|seed| Survival::Seed(seed).picks(&sectors)).collect();
         assert_eq!(all.len(), 12);
     }
 }

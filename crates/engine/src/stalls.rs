@@ -26,10 +26,10 @@ pub(crate) enum Seen {
 
 /// The state of one member.
 #[derive(Clone, Copy, Debug, Default)]
-struct StillMember {
+struct StalledMember {
     /// How long it has been stalled, and how long it had been at the last report.
-    still_ns: Nanos,
-    told_ns: Nanos,
+    stalled_ns: Nanos,
+    reported_ns: Nanos,
     /// Whether an operation completed since the last look.
     has_moved: bool,
     is_slow: bool,
@@ -40,7 +40,7 @@ struct StillMember {
 /// Watches members, one look at a time.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    members: Vec<StillMember>,
+    members: Vec<StalledMember>,
     /// How long a member is stalled before it counts as slow.
     limit: Nanos,
     looked_at: Nanos,
@@ -50,7 +50,7 @@ impl Watch {
     /// A watch over `members` members.
     pub(crate) fn new(members: u16, limit: Duration) -> Self {
         Self {
-            members: vec![StillMember::default(); members.into()],
+            members: vec![StalledMember::default(); members.into()],
             limit: u64::try_from(limit.as_nanos()).unwrap_or(Nanos::MAX),
             looked_at: 0,
         }
@@ -86,18 +86,18 @@ impl Watch {
                 if record.is_slow {
                     seen.push((member, Seen::Moves));
                 }
-                *record = StillMember::default();
+                *record = StalledMember::default();
                 continue;
             }
-            record.still_ns += passed;
-            if record.still_ns - record.told_ns >= self.limit {
-                record.told_ns = record.still_ns;
+            record.stalled_ns += passed;
+            if record.stalled_ns - record.reported_ns >= self.limit {
+                record.reported_ns = record.stalled_ns;
                 record.is_slow = true;
                 seen.push((member, Seen::Slow));
             }
-            if record.still_ns > SLOW_NS && !record.is_long {
+            if record.stalled_ns > SLOW_NS && !record.is_long {
                 record.is_long = true;
-                seen.push((member, Seen::Long(record.still_ns)));
+                seen.push((member, Seen::Long(record.stalled_ns)));
             }
         }
         seen
@@ -105,12 +105,12 @@ impl Watch {
 
     /// Forgets the findings about a member that leaves service or comes into it.
     pub(crate) fn forget(&mut self, member: u16) {
-        self.members[usize::from(member)] = StillMember::default();
+        self.members[usize::from(member)] = StalledMember::default();
     }
 
     /// How long a member has been stalled.
-    pub(crate) fn still_ns(&self, member: u16) -> Nanos {
-        self.members[usize::from(member)].still_ns
+    pub(crate) fn stalled_ns(&self, member: u16) -> Nanos {
+        self.members[usize::from(member)].stalled_ns
     }
 
     /// Whether a member is slow.
@@ -132,12 +132,13 @@ mod tests {
 
     /// Looks at two members every 10 ms from `from` to `to`. Both owe answers, and only the second gives them.
     fn look(watch: &mut Watch, from: u64, to: u64) -> Vec<(u64, u16, Seen)> {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for ms in (from..=to).step_by(10) {
             watch.moved(1);
-            told.extend(watch.look(ms * 1_000_000, |_| true).into_iter().map(|(one, seen)| (ms, one, seen)));
+            reported
+                .extend(watch.look(ms * 1_000_000, |_| true).into_iter().map(|(one, seen)| (ms, one, seen)));
         }
-        told
+        reported
     }
 
     #[test]

@@ -25,12 +25,12 @@ impl Log {
         driver: &mut D,
     ) -> bool {
         let copy = self.directory.batch(slot).0;
-        if !exec.has_free_plan() || self.durable().told[walker as usize].asked == Some(copy) {
+        if !exec.has_free_plan() || self.durable().known[walker as usize].requested == Some(copy) {
             return false;
         }
         let plan = self.take_plan(copy, ReadSummary { walker }, exec);
         self.jobs[plan].trust = Trust::Asks;
-        self.durable_mut().told[walker as usize].asked = Some(copy);
+        self.durable_mut().known[walker as usize].requested = Some(copy);
         let segment = self.segment_of(copy);
         self.segments.lock(segment);
         exec.begin(plan, self, driver);
@@ -38,7 +38,11 @@ impl Log {
     }
 
     /// Builds the step of reading a summary: a copy that was not found bad.
-    fn build_tell<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> Result<(), TooManyLost> {
+    fn build_summary_read<M: Memory>(
+        &mut self,
+        plan: PlanId,
+        exec: &mut Executor<M>,
+    ) -> Result<(), TooManyLost> {
         self.push_copy(plan, exec)?;
         exec.acknowledge_here(plan);
         Ok(())
@@ -63,7 +67,7 @@ impl Log {
 
     /// Gives `plan`, which needs the checksums of its stripe, these checksums from memory, if the batch is still being
     /// written.
-    pub(crate) fn told_by_batch<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
+    pub(crate) fn contents_from_batch<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) -> bool {
         let row = exec.plan(plan).first_slot();
         let present = self.present(plan);
         let Some(durable) = &self.durable else { return false };
@@ -80,14 +84,14 @@ impl Log {
     }
 
     /// Gives `plan`, which has read a summary, the checksums of its stripe; its steps are built again.
-    pub(crate) fn told_by_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+    pub(crate) fn contents_from_summary<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let row = exec.plan(plan).first_slot();
         let present = self.present(plan);
         let page = exec.buffer_of(exec.first_operation(plan), self);
         let copy = self.directory.batch(row).0;
-        let told = self.read_summary(copy, Some(exec.memory().bytes(page)), Vec::new());
+        let known = self.read_summary(copy, Some(exec.memory().bytes(page)), Vec::new());
         for column in columns(present) {
-            let content = self.look_up(&told, self.homes(plan)[column as usize]);
+            let content = self.look_up(&known, self.homes(plan)[column as usize]);
             self.set_content(plan, column, content.unwrap_or(Content::UNKNOWN));
         }
         self.jobs[plan].trust = Trust::Sources;
@@ -96,22 +100,23 @@ impl Log {
 
     /// A summary was read, or none of its copies can be read.
     fn summary_read<M: Memory>(&mut self, plan: PlanId, walker: Walker, exec: &mut Executor<M>) {
-        let (copy, gave_up) = (exec.plan(plan).first_slot(), exec.plan(plan).gave_up);
-        let page = (M::CARRIES_DATA && !gave_up).then(|| exec.buffer_of(exec.first_operation(plan), self));
+        let (copy, is_abandoned) = (exec.plan(plan).first_slot(), exec.plan(plan).is_abandoned);
+        let page =
+            (M::CARRIES_DATA && !is_abandoned).then(|| exec.buffer_of(exec.first_operation(plan), self));
         let log = &mut *self;
         let segment = log.segment_of(copy);
         log.segments.let_go(segment);
-        log.tell(walker, copy, page.map(|page| exec.memory().bytes(page)));
+        log.learn(walker, copy, page.map(|page| exec.memory().bytes(page)));
         if exec.has_bug(Bug::LaterBatchPassed) {
             let slots = log.segment_slots() as usize;
-            log.durable_mut().told[walker as usize].contents.resize(slots, Content::UNKNOWN);
+            log.durable_mut().known[walker as usize].contents.resize(slots, Content::UNKNOWN);
         }
     }
 }
 
 impl Job<Log> for ReadSummary {
     fn build<M: Memory>(self, cx: Cx<'_, Log, M>, _driver: &mut impl Driver<M>) -> BuildResult {
-        cx.placement.build_tell(cx.plan, cx.exec)?;
+        cx.placement.build_summary_read(cx.plan, cx.exec)?;
         Ok(Built::Ready)
     }
 

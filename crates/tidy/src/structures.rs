@@ -70,7 +70,7 @@ pub fn plans_belong_to_the_executor(path: &str, text: &str) -> Vec<Complaint> {
 impl Limit {
     fn complaint(&self, text: &str) -> Option<Complaint> {
         let Some(line) = text.lines().position(|line| line == self.head) else {
-            let text = format!("no `{}`; name it in crates/tidy/src/shape.rs", self.head);
+            let text = format!("no `{}`; name it in crates/tidy/src/structures.rs", self.head);
             return Some(Complaint::new(self.file, 1, text));
         };
         let body = text.lines().skip(line + 1).take_while(|line| *line != "}");

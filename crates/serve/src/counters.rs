@@ -101,7 +101,7 @@ impl Pace {
 
 /// The counters of the server.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct Counters {
     counts: [Count; 4],
     rebuild: Pace,
     scrub: Pace,
@@ -113,7 +113,7 @@ pub(crate) struct Tally {
     pub(crate) dropped_connections: u64,
 }
 
-impl Tally {
+impl Counters {
     pub(crate) fn new(now: Nanos) -> Self {
         let count = || Count { requests: 0, failed: 0, bytes: 0, latencies: Latencies::new(now) };
         Self {
@@ -154,7 +154,7 @@ impl Tally {
             ((_, true), _) => self.scrub_before,
             // A scrub that the array started itself was not stopped.
             ((counts, false), None) if counts == ScrubCounts::default() => None,
-            ((counts, false), asked) => Some(Scrubbed {
+            ((counts, false), is_complete) => Some(Scrubbed {
                 read_bytes: counts.pages * page_bytes,
                 damaged: counts.bad,
                 repaired: counts.repaired,
@@ -162,7 +162,7 @@ impl Tally {
                 lost: counts.lost,
                 metadata_damaged: counts.metadata_damaged,
                 metadata_repaired: counts.metadata_repaired,
-                complete: asked.unwrap_or(true),
+                complete: is_complete.unwrap_or(true),
             }),
         }
     }
@@ -333,8 +333,9 @@ fn condition_of(state: MemberCondition) -> &'static str {
 }
 
 fn operations(done: &[u64; Class::COUNT]) -> Vec<Operations> {
-    let told = |class: Class| Operations { class: class.name().to_owned(), operations: done[class as usize] };
-    Class::ALL.map(told).into()
+    let operations_of =
+        |class: Class| Operations { class: class.name().to_owned(), operations: done[class as usize] };
+    Class::ALL.map(operations_of).into()
 }
 
 #[cfg(test)]
@@ -348,7 +349,7 @@ mod tests {
         let mut pace = Pace::default();
         let share = |done| Share { done, total: 100 };
         pace.sample(0, Some(share(0)));
-        assert_eq!(pace.left_seconds(0, share(0)), None, "nothing can be told yet");
+        assert_eq!(pace.left_seconds(0, share(0)), None, "nothing can be reported yet");
         // A hundredth a second, then ten times as fast.
         assert_eq!(pace.left_seconds(SECOND, share(1)), Some(99));
         for (at, done) in [(2, 2), (4, 4), (6, 24), (8, 44)] {

@@ -81,10 +81,10 @@ pub(crate) enum Noticed {
 }
 
 /// Receives findings, and returns whether the checks continue.
-type Tell = Box<dyn Fn(Notice) -> bool + Send + Sync>;
+type Report = Box<dyn Fn(Notice) -> bool + Send + Sync>;
 
 struct Shared {
-    tell: Tell,
+    report: Report,
     state: Mutex<State>,
     rung: Condvar,
     period: Duration,
@@ -137,9 +137,9 @@ impl Post {
     }
 
     /// Reports a finding. Returns whether the checks continue.
-    fn tell(&self, what: Noticed) -> bool {
+    fn report(&self, what: Noticed) -> bool {
         let is_wanted = self.is_wanted(&self.shared.state());
-        is_wanted && (self.shared.tell)(Notice { number: self.number, generation: self.generation, what })
+        is_wanted && (self.shared.report)(Notice { number: self.number, generation: self.generation, what })
     }
 
     /// Checks path and superblocks until the member leaves.
@@ -148,30 +148,30 @@ impl Post {
         loop {
             // This may never return.
             let is_first = seen.identity.is_none();
-            let news = seen.look(&self.subject);
+            let findings = seen.look(&self.subject);
             if is_first && seen.identity.is_some() {
                 self.shared.state().identified += 1;
                 if matches!(seen.identity, Some(Identity::Device(_))) {
                     let post = self.clone();
                     // If no thread can be started, the device counts as one without a SMART verdict.
-                    let _ = Builder::new().name("smart".into()).spawn(move || post.ask_smart());
+                    let _ = Builder::new().name("smart".into()).spawn(move || post.read_smart());
                 }
             }
-            if !news.into_iter().all(|what| self.tell(what)) || !self.rest(self.shared.period) {
+            if !findings.into_iter().all(|what| self.report(what)) || !self.rest(self.shared.period) {
                 return;
             }
         }
     }
 
     /// Queries SMART until the member leaves.
-    fn ask_smart(self) {
-        let mut told = None;
+    fn read_smart(self) {
+        let mut reported = None;
         loop {
             let said = smart::verdict(&self.shared.program, &self.subject.path);
             // A device that sleeps, or does not answer this time, keeps its verdict.
-            if said.is_some() && said != told {
-                told = said;
-                if !self.tell(Noticed::Smart(said)) {
+            if said.is_some() && said != reported {
+                reported = said;
+                if !self.report(Noticed::Smart(said)) {
                     return;
                 }
             }
@@ -199,7 +199,7 @@ struct Seen {
 impl Seen {
     /// Checks once. Returns the findings.
     fn look(&mut self, subject: &Subject) -> Vec<Noticed> {
-        let mut news = Vec::new();
+        let mut findings = Vec::new();
         let unlinked = match (Identity::of(&subject.path), self.identity) {
             (Err(why), _) => Some(why),
             (Ok(found), None) => {
@@ -211,7 +211,7 @@ impl Seen {
         };
         if unlinked != self.unlinked {
             self.unlinked.clone_from(&unlinked);
-            news.push(Noticed::Unlinked(unlinked));
+            findings.push(Noticed::Unlinked(unlinked));
         }
         if self.unlinked.is_none()
             && let Some(damaged) = self.damaged_superblocks(subject)
@@ -221,10 +221,10 @@ impl Seen {
             let is_sure = damaged == 0 || self.damaged_looks >= DAMAGED_LOOKS;
             if self.was_whole && is_sure && self.damaged != damaged {
                 self.damaged = damaged;
-                news.push(Noticed::Superblocks(damaged));
+                findings.push(Noticed::Superblocks(damaged));
             }
         }
-        news
+        findings
     }
 
     /// Number of damaged superblocks. None if that cannot be determined.
@@ -246,26 +246,26 @@ impl Seen {
 
 /// The threads. After the drop they end as soon as the system lets them; the drop does not wait for them.
 #[derive(Debug)]
-pub(crate) struct Lookout {
+pub(crate) struct BackgroundChecks {
     shared: Arc<Shared>,
 }
 
-impl Drop for Lookout {
+impl Drop for BackgroundChecks {
     fn drop(&mut self) {
         self.shared.state().is_over = true;
         self.shared.rung.notify_all();
     }
 }
 
-impl Lookout {
-    /// Passes findings to `tell`, which returns whether the checks continue.
-    pub(crate) fn new(tell: impl Fn(Notice) -> bool + Send + Sync + 'static) -> Self {
-        Self::every(LOOK_EVERY, Path::new("smartctl"), Box::new(tell))
+impl BackgroundChecks {
+    /// Passes findings to `report`, which returns whether the checks continue.
+    pub(crate) fn new(report: impl Fn(Notice) -> bool + Send + Sync + 'static) -> Self {
+        Self::every(LOOK_EVERY, Path::new("smartctl"), Box::new(report))
     }
 
-    fn every(period: Duration, program: &Path, tell: Tell) -> Self {
+    fn every(period: Duration, program: &Path, report: Report) -> Self {
         let (state, rung) = (Mutex::default(), Condvar::new());
-        Self { shared: Arc::new(Shared { tell, state, rung, period, program: program.to_owned() }) }
+        Self { shared: Arc::new(Shared { report, state, rung, period, program: program.to_owned() }) }
     }
 
     /// Checks the member `number` from now on. Returns the generation in its findings.
@@ -301,14 +301,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, aside) = (folder.path().join("member"), folder.path().join("aside"));
         fs::write(&path, "a").unwrap();
-        let (tell, told) = sync_channel(8);
-        let lookout =
-            Lookout::every(SOON, Path::new("/none"), Box::new(move |notice| tell.send(notice).is_ok()));
-        let generation = lookout.watch(3, Some(Subject { path: path.clone(), superblock: None }));
-        while lookout.shared.state().identified == 0 {
+        let (sender, receiver) = sync_channel(8);
+        let background_checks = BackgroundChecks::every(
+            SOON,
+            Path::new("/none"),
+            Box::new(move |notice| sender.send(notice).is_ok()),
+        );
+        let generation = background_checks.watch(3, Some(Subject { path: path.clone(), superblock: None }));
+        while background_checks.shared.state().identified == 0 {
             std::thread::sleep(SOON);
         }
-        let next = || told.recv_timeout(LONG).unwrap();
+        let next = || receiver.recv_timeout(LONG).unwrap();
         let notice = |why: Option<&str>| {
             let Notice { number: 3, generation: of, what: Noticed::Unlinked(found) } = next() else {
                 panic!()
@@ -326,8 +329,8 @@ mod tests {
         // A replacement is checked on its own.
         fs::remove_file(&path).unwrap();
         notice(Some("was deleted"));
-        assert!(lookout.watch(3, None) > generation);
-        assert!(told.recv_timeout(SOON * 10).is_err(), "there is nothing to be looked after");
+        assert!(background_checks.watch(3, None) > generation);
+        assert!(receiver.recv_timeout(SOON * 10).is_err(), "there is nothing to be looked after");
     }
 
     /// Opening a pipe waits for a writer, as a file system that hangs does.
@@ -338,26 +341,29 @@ mod tests {
         let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
         rustix::fs::mknodat(rustix::fs::CWD, &hangs, fifo, mode, 0).unwrap();
         fs::write(&other, "b").unwrap();
-        let (tell, told) = sync_channel(8);
-        let lookout =
-            Lookout::every(SOON, Path::new("/none"), Box::new(move |notice| tell.send(notice).is_ok()));
+        let (sender, receiver) = sync_channel(8);
+        let background_checks = BackgroundChecks::every(
+            SOON,
+            Path::new("/none"),
+            Box::new(move |notice| sender.send(notice).is_ok()),
+        );
         let superblock = Some((Uuid([1; 16]), Uuid([2; 16]), 4096));
-        lookout.watch(0, Some(Subject { path: hangs.clone(), superblock }));
+        background_checks.watch(0, Some(Subject { path: hangs.clone(), superblock }));
         std::thread::sleep(SOON);
-        lookout.watch(1, Some(Subject { path: other.clone(), superblock: None }));
-        while lookout.shared.state().identified == 0 {
+        background_checks.watch(1, Some(Subject { path: other.clone(), superblock: None }));
+        while background_checks.shared.state().identified == 0 {
             std::thread::sleep(SOON);
         }
         std::thread::sleep(SOON * 10);
         fs::remove_file(&other).unwrap();
-        assert_eq!(told.recv_timeout(LONG).unwrap().number, 1);
+        assert_eq!(receiver.recv_timeout(LONG).unwrap().number, 1);
         // Lets the thread end.
-        drop(lookout);
+        drop(background_checks);
         fs::OpenOptions::new().read(true).write(true).open(&hangs).unwrap();
     }
 
     #[test]
-    fn a_device_is_asked_what_smart_says_and_a_file_is_not() {
+    fn smart_is_read_of_a_device_and_not_of_a_file() {
         use std::os::unix::fs::PermissionsExt;
         let is_device =
             |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device());
@@ -371,12 +377,13 @@ mod tests {
         fs::write(&program, "#!/bin/sh\necho '{\"smart_status\":{\"passed\":false}}'\nexit 8\n").unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(&file, "a").unwrap();
-        let (tell, told) = sync_channel(8);
-        let lookout = Lookout::every(SOON, &program, Box::new(move |notice| tell.send(notice).is_ok()));
-        lookout.watch(0, Some(Subject { path: file, superblock: None }));
-        let generation = lookout.watch(1, Some(Subject { path: device, superblock: None }));
-        let notice = told.recv_timeout(LONG).unwrap();
+        let (sender, receiver) = sync_channel(8);
+        let background_checks =
+            BackgroundChecks::every(SOON, &program, Box::new(move |notice| sender.send(notice).is_ok()));
+        background_checks.watch(0, Some(Subject { path: file, superblock: None }));
+        let generation = background_checks.watch(1, Some(Subject { path: device, superblock: None }));
+        let notice = receiver.recv_timeout(LONG).unwrap();
         assert_eq!(notice, Notice { number: 1, generation, what: Noticed::Smart(Some(false)) });
-        assert!(told.recv_timeout(SOON * 10).is_err(), "it is said once");
+        assert!(receiver.recv_timeout(SOON * 10).is_err(), "it is said once");
     }
 }
