@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 use stripewise_base::text::visible;
-use stripewise_study::{self as study, Document, NamedPolicy, SchemeSpec, Setting, What};
+use stripewise_runs::{self as runs, Document, NamedPolicy, SchemeSpec, Setting, What};
 use stripewise_trace::format::format_names;
 use stripewise_trace::generate::catalog;
 use stripewise_trace::profile::builtin;
@@ -58,11 +58,11 @@ impl Scheme {
     ) -> PyResult<Self> {
         if let Some(label) = &label {
             let refuse = |reason| errors::setting(py, format!("label {}: {reason}", visible(label)));
-            study::check_label(label, name).map_err(refuse)?;
+            runs::check_label(label, name).map_err(refuse)?;
         }
         let document = document(py, What::Scheme, name, text)?;
         let settings = self::settings(py, &settings)?;
-        let mut resolved = study::scheme(&document, &settings).map_err(|error| errors::raised(py, error))?;
+        let mut resolved = runs::scheme(&document, &settings).map_err(|error| errors::raised(py, error))?;
         let policy = policy
             .map(|(object, name, identity, axes)| PythonPolicy::named(object, name, identity, &axes))
             .transpose()?;
@@ -111,7 +111,7 @@ impl Scheme {
 /// The label of `[LABEL=]NAME|FILE.toml[,KEY=VALUE]...`, if it has one, and the rest.
 #[pyfunction]
 pub(crate) fn split_label(py: Python<'_>, scheme: &str) -> PyResult<(Option<String>, String)> {
-    let (label, rest) = study::split_label(scheme).map_err(|error| errors::raised(py, error))?;
+    let (label, rest) = runs::split_label(scheme).map_err(|error| errors::raised(py, error))?;
     Ok((label.map(str::to_owned), rest.to_owned()))
 }
 
@@ -141,7 +141,7 @@ impl Device {
     fn new(py: Python<'_>, name: &str, settings: Vec<String>, text: Option<String>) -> PyResult<Self> {
         let document = document(py, What::Device, name, text)?;
         let settings = self::settings(py, &settings)?;
-        let resolved = study::device(&document, &settings).map_err(|error| errors::raised(py, error))?;
+        let resolved = runs::device(&document, &settings).map_err(|error| errors::raised(py, error))?;
         Ok(Self { document, settings, resolved })
     }
 
@@ -175,24 +175,24 @@ impl Device {
 
     /// A one-line description of its parts.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
-        study::describe_device(&self.resolved).map_err(|error| errors::raised(py, error.into()))
+        runs::describe_device(&self.resolved).map_err(|error| errors::raised(py, error.into()))
     }
 }
 
 /// The built-in schemes.
 #[pyfunction]
 pub(crate) fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let all = study::schemes().map_err(|error| errors::raised(py, error))?;
+    let all = runs::schemes().map_err(|error| errors::raised(py, error))?;
     let entry =
-        |scheme: &study::SchemeEntry| json!({ "name": scheme.name, "description": scheme.description });
+        |scheme: &runs::SchemeEntry| json!({ "name": scheme.name, "description": scheme.description });
     python(py, &all.iter().map(entry).collect::<Vec<Value>>())
 }
 
 /// The built-in devices.
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let all = study::devices().map_err(|error| errors::raised(py, error))?;
-    let entry = |device: &study::DeviceEntry| {
+    let all = runs::devices().map_err(|error| errors::raised(py, error))?;
+    let entry = |device: &runs::DeviceEntry| {
         json!({
             "name": device.name,
             "raw_bytes": device.raw_bytes,
@@ -224,7 +224,7 @@ pub(crate) fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 /// the workload of that name is a generator.
 #[pyfunction]
 pub(crate) fn profile<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let found = study::profile(name).map_err(|error| errors::raised(py, error))?;
+    let found = runs::profile(name).map_err(|error| errors::raised(py, error))?;
     python(py, &found.profile)
 }
 

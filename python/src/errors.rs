@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pyo3::prelude::*;
-use stripewise_study::{Error, What};
+use stripewise_runs::{Error, What};
 use stripewise_trace::TraceError;
 
 /// The attributes of an exception in addition to its message.
@@ -64,12 +64,12 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
 }
 
 /// The exception for an error of a study of many runs.
-pub(crate) fn campaign(py: Python<'_>, error: stripewise_campaign::Error) -> PyErr {
-    use stripewise_campaign::Error as Of;
+pub(crate) fn study(py: Python<'_>, error: stripewise_study::Error) -> PyErr {
+    use stripewise_study::Error as Of;
     let message = error.to_string();
     let at = |path: &Path| ErrorPlace { file: Some(path.display().to_string()), line: None };
     let (class, place) = match error {
-        Of::Study(error) => return raised(py, error),
+        Of::Runs(error) => return raised(py, error),
         Of::TraceChanged { path, .. } | Of::OtherTrace { path, .. } => ("TraceError", at(&path)),
         Of::Text(_) | Of::Spec(_) | Of::OtherBuild { .. } => ("SettingError", ErrorPlace::default()),
         Of::Io { path, .. } | Of::Pack { path, .. } | Of::NotReproduced { one: path, .. } => {

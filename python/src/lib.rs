@@ -3,8 +3,8 @@
 //! Users import `stripewise/`, pure Python over this module; `_stripewise.pyi` is its stub, which a test compares
 //! with the module.
 
-mod campaign;
 mod catalog;
+mod comparison;
 mod errors;
 mod patience;
 mod policy;
@@ -19,11 +19,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _stripewise {
     #[pymodule_export]
-    use crate::campaign::{Coordinator, Plan, in_unit, study_work};
-    #[pymodule_export]
     use crate::catalog::{
         Device, Scheme, devices, formats, generators, profile, profiles, schemes, split_label,
     };
+    #[pymodule_export]
+    use crate::comparison::Comparison;
     #[pymodule_export]
     use crate::patience::Stop;
     #[pymodule_export]
@@ -38,7 +38,7 @@ mod _stripewise {
         write_report,
     };
     #[pymodule_export]
-    use crate::study::Study;
+    use crate::study::{Coordinator, Plan, in_unit, study_work};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]
@@ -48,10 +48,10 @@ mod _stripewise {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        stripewise_campaign::load_policies_by(crate::catalog::policy_of_file);
+        stripewise_study::load_policies_by(crate::catalog::policy_of_file);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("DEFAULT_SCHEMES", stripewise_study::DEFAULT_SCHEMES)?;
-        module.add("DEFAULT_TABLE_BUDGET", stripewise_study::DEFAULT_BUDGET.to_string())?;
+        module.add("DEFAULT_SCHEMES", stripewise_runs::DEFAULT_SCHEMES)?;
+        module.add("DEFAULT_TABLE_BUDGET", stripewise_runs::DEFAULT_BUDGET.to_string())?;
         module.add("SOURCES", stripewise_sim::SOURCES)
     }
 }

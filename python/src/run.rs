@@ -37,7 +37,7 @@ impl Run {
     }
 
     fn entry(&self) -> Entry {
-        let acknowledges = stripewise_study::acknowledges(self.run.inputs());
+        let acknowledges = stripewise_runs::acknowledges(self.run.inputs());
         Entry { acknowledges, ..Entry::new(&self.scheme, &self.run, self.totals.clone()) }
     }
 }
@@ -103,7 +103,7 @@ impl Run {
     /// Where a write is when it is acknowledged: `members` or a kind of memory; None if unknown.
     #[getter]
     fn acknowledges(&self) -> Option<&'static str> {
-        stripewise_study::acknowledges(self.run.inputs())
+        stripewise_runs::acknowledges(self.run.inputs())
     }
 
     /// The program's version that computed it.

@@ -1,215 +1,388 @@
-//! Studies: runs of several schemes over one workload.
+//! Studies of many runs, from a study file.
 
-use std::sync::Mutex;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
-use stripewise_sim::Progress;
-use stripewise_study::{Error, Observer, SchemeSpec, Span, StudySpec, Tables};
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+use stripewise_results::paired::Kind;
+use stripewise_results::summary::{Unit, significant};
+use stripewise_study::{
+    self as study, Counts, Error, Next, Options, Outcome, StudyFile, StudyStore, Watch, Worker,
+};
 
-use crate::catalog::{Device, Scheme, settings};
+use crate::catalog::python;
 use crate::errors;
 use crate::patience::{Stop, patiently};
-use crate::run::Run;
-use crate::workload::Workload;
 
-/// A study that can be run: every name resolved, every setting understood.
+/// A study file that was read and resolved, and the store of its results.
 #[pyclass(frozen, module = "stripewise._stripewise")]
-pub(crate) struct Study {
-    study: stripewise_study::Study,
+pub(crate) struct Plan {
+    plan: Arc<study::Plan>,
+    store: StudyStore,
     stop: Stop,
+}
+
+impl Plan {
+    fn patiently<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&study::Plan, &StudyStore) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let done = patiently(py, &self.stop, |_| Ok(()), || work(&self.plan, &self.store))?;
+        done.map_err(|error| errors::study(py, error))
+    }
 }
 
 #[pymethods]
-impl Study {
+impl Plan {
     #[new]
-    #[pyo3(signature = (
-        *, workload, schemes, device, members, precondition, pacing, span, warmup, seed, seeds, settings, request_rows,
-        gc_rows, gc_slice, sample_every, table_budget, out, force, stop
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "all are given by name, by one caller")]
+    #[pyo3(signature = (path, *, text, store, stop))]
     fn new(
         py: Python<'_>,
-        workload: &Workload,
-        schemes: Vec<PyRef<'_, Scheme>>,
-        device: &Device,
-        members: &str,
-        precondition: &str,
-        pacing: Option<&str>,
-        span: Option<&str>,
-        warmup: &str,
-        seed: u64,
-        seeds: std::num::NonZero<u32>,
-        settings: Vec<String>,
-        request_rows: bool,
-        gc_rows: bool,
-        gc_slice: &str,
-        sample_every: &str,
-        table_budget: &str,
-        out: std::path::PathBuf,
-        force: bool,
+        path: PathBuf,
+        text: Option<&str>,
+        store: Option<&str>,
         stop: &Stop,
     ) -> PyResult<Self> {
-        let refuse = |error: String| errors::setting(py, error);
-        let scheme = |scheme: &PyRef<'_, Scheme>| SchemeSpec {
-            document: scheme.document.clone(),
-            settings: scheme.settings.clone(),
-            policy: scheme.policy.clone(),
-            label: scheme.label.clone(),
+        let resolve = || {
+            let file = match text {
+                Some(text) => StudyFile::parse(&path, text)?,
+                None => StudyFile::read(&path)?,
+            };
+            let store = StudyStore::open(&store.map_or_else(|| file.store.clone(), PathBuf::from))?;
+            Ok((Arc::new(study::Plan::new(file, stop)?), store))
         };
-        let mut for_all = self::settings(py, &settings)?;
-        // A setting of a device object belongs to the device, whichever section it is in.
-        for setting in &device.settings {
-            let text = setting.to_string();
-            let text = if text.starts_with("device.") { text } else { format!("device.{text}") };
-            for_all.push(text.parse().map_err(refuse)?);
-        }
-        let sample_every = stripewise_base::units::parse_duration(sample_every)
-            .map_err(|error| refuse(format!("sample_every: {error}")))?;
-        let gc_slice = stripewise_base::units::parse_duration(gc_slice)
-            .map_err(|error| refuse(format!("gc_slice: {error}")))?;
-        let budget = stripewise_base::units::parse_bytes(table_budget)
-            .map_err(|error| refuse(format!("table_budget: {error}")))?;
-        let spec = StudySpec {
-            workload: workload.spec.clone(),
-            pacing: pacing.map(str::parse).transpose().map_err(refuse)?,
-            span: span
-                .map_or(Ok(Span::default()), |size| {
-                    stripewise_base::units::parse_bytes(size).map(Span::Bytes)
-                })
-                .map_err(|error| refuse(format!("span: {error}")))?,
-            warmup: warmup.parse().map_err(|error| refuse(format!("warmup: {error}")))?,
-            seed,
-            seeds,
-            device: device.document.clone(),
-            members: members.parse().map_err(refuse)?,
-            precondition: precondition.parse().map_err(refuse)?,
-            schemes: schemes.iter().map(scheme).collect(),
-            settings: for_all,
-            tables: Tables {
-                requests: request_rows,
-                updates: false,
-                gcs: gc_rows,
-                gc_slice: stripewise_base::units::Span(gc_slice),
-                sample_every: stripewise_base::units::Span(sample_every),
-            },
-            budget: stripewise_base::units::Bytes(budget),
-            out,
-            remote: None,
-            force,
-        };
-        let stop = stop.clone();
-        let study = patiently(py, &stop, |_| Ok(()), || stripewise_study::Study::new(spec, &stop))?;
-        Ok(Self { study: study.map_err(|error| errors::raised(py, error))?, stop })
+        let resolved = patiently(py, stop, |_| Ok(()), resolve)?;
+        let (plan, store) = resolved.map_err(|error| errors::study(py, error))?;
+        Ok(Self { plan, store, stop: stop.clone() })
     }
 
-    /// The schemes' names, in the order of the runs.
+    /// The label of the study.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.plan.file().name
+    }
+
+    /// The digest of everything that decides the runs.
+    #[getter]
+    fn digest(&self) -> String {
+        self.plan.digest().to_string()
+    }
+
+    /// The place of the results.
+    #[getter]
+    fn store(&self) -> String {
+        self.store.place()
+    }
+
+    /// The schemes that are compared.
     #[getter]
     fn schemes(&self) -> Vec<String> {
-        self.study.schemes().map(str::to_owned).collect()
+        self.plan.file().schemes.clone()
     }
 
-    /// The settings that all runs share, as names and values.
+    /// The axes: keys with their values.
     #[getter]
-    fn settings(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, String)>> {
-        self.study.settings().map_err(|error| errors::raised(py, error))
+    fn axes(&self) -> Vec<(String, Vec<String>)> {
+        let axis = |axis: &study::Axis| {
+            (axis.key.clone(), axis.values.iter().map(|value| value.shown.clone()).collect())
+        };
+        self.plan.file().axes.iter().map(axis).collect()
     }
 
-    /// A question that the choice of a trace's format left open.
-    #[getter]
-    fn note(&self) -> Option<String> {
-        self.study.note()
+    /// What the study would run, and what it leaves out.
+    fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.patiently(py, |plan, _| study::check(plan, &self.stop))?;
+        let skipped = |skipped: &study::Skipped| {
+            json!({
+                "reason": skipped.reason,
+                "combinations": skipped.combinations,
+                "example": skipped.example,
+            })
+        };
+        let value = json!({
+            "name": self.plan.file().name,
+            "plan": self.digest(),
+            "points": found.points,
+            "combinations": found.combinations,
+            "runs": { "least": found.runs_least, "most": found.runs_most },
+            "cpu_ns": { "least": found.cpu_least_ns as u64, "most": found.cpu_most_ns as u64 },
+            "bytes": { "least": found.bytes().0, "most": found.bytes().1 },
+            "skipped": found.skipped.iter().map(skipped).collect::<Vec<_>>(),
+        });
+        python(py, &value)
     }
 
-    /// Settings that equal the current value.
-    #[getter]
-    fn remarks(&self) -> Vec<String> {
-        self.study.remarks().to_vec()
+    /// How far the study is, from its store alone.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.patiently(py, |plan, store| study::status(plan, store, &self.stop))?;
+        python(py, &found.json(&self.plan))
     }
 
-    /// Makes the runs that are not in the store, on `threads` threads; `only` one of them if it is given. `progress`
-    /// is called repeatedly with a list of (scheme, requests, share or None, simulated ns) of the current runs.
-    #[pyo3(signature = (*, threads=1, progress=None, only=None))]
-    fn run(
+    /// The runs that failed and have no result.
+    fn errors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let failures = self.patiently(py, |_, store| {
+            let known = store.load(&[])?;
+            let mut failures: Vec<_> =
+                store.failures()?.into_values().filter(|it| known.get(&it.key).is_none()).collect();
+            failures.sort_by(|one, other| one.run.cmp(&other.run));
+            Ok(failures)
+        })?;
+        let value = |failed: &study::Failed| {
+            json!({
+                "run": failed.run,
+                "attempts": failed.attempts,
+                "message": failed.message,
+                "refused": failed.is_refused,
+            })
+        };
+        python(py, &failures.iter().map(value).collect::<Vec<Value>>())
+    }
+
+    /// Writes the catalogue, a table with a row for each run. Returns its place and the number of rows.
+    fn index(&self, py: Python<'_>) -> PyResult<(String, u64)> {
+        let (path, rows) = self.patiently(py, |plan, store| study::index(plan, store, &self.stop))?;
+        Ok((path.display().to_string(), rows))
+    }
+
+    /// The mean of each of `figures` over all points, each the mean over its seeds and schemes.
+    fn means(&self, py: Python<'_>, figures: Vec<String>) -> PyResult<Vec<f64>> {
+        let figures = figures.iter().map(|name| study::figure_of(name)).collect::<Result<Vec<_>, _>>();
+        let figures = figures.map_err(|error| errors::setting(py, error))?;
+        self.patiently(py, |plan, store| {
+            let (mut sums, mut points) = (vec![0.0; figures.len()], 0);
+            study::visit(plan, store, &figures, &self.stop, &mut |point, values, _| {
+                points += u32::from(!point.schemes.is_empty());
+                for (sum, values) in sums.iter_mut().zip(values) {
+                    let seeds = point.seeds() as usize;
+                    let all: Vec<f64> =
+                        values.iter().flat_map(|values| values.iter().take(seeds).copied()).collect();
+                    *sum += all.iter().sum::<f64>() / all.len() as f64;
+                }
+                Ok(())
+            })?;
+            Ok(sums.into_iter().map(|sum| sum / f64::from(points)).collect())
+        })
+    }
+
+    /// The results of each point and scheme: the figure's name, and for each row its axes, the scheme, the seeds, why they
+    /// ended, the mean with its interval and the effect beside the scheme that the others are compared with, as numbers and
+    /// as the command prints them. Without a name: the figure that decides.
+    fn intervals<'py>(&self, py: Python<'py>, figure: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let figure = match figure {
+            Some(name) => study::figure_of(name).map_err(|error| errors::setting(py, error))?,
+            None => self.plan.file().replicate.figure.clone(),
+        };
+        let kind = Kind::of(&figure);
+        let (mut rows, shown) = self.patiently(py, |plan, store| {
+            let (mut rows, mut all) = (Vec::new(), Vec::new());
+            study::visit(plan, store, std::slice::from_ref(&figure), &self.stop, &mut |point, values, _| {
+                if point.seeds() == 0 {
+                    return Ok(());
+                }
+                let shown = point.rows(plan, &values[0], kind);
+                let base = shown[point.base(plan)].mean;
+                let axes: Vec<(&str, &str)> = plan.values(&point.cell).collect();
+                for (at, row) in shown.iter().enumerate() {
+                    let ratio = row.difference.and_then(|it| it.ratio);
+                    rows.push(json!({
+                        "axes": axes,
+                        "scheme": plan.file().schemes[point.schemes[at]],
+                        "seeds": point.seeds(),
+                        "end": point.why().map(study::reason),
+                        "mean": row.mean,
+                        "margin": row.margin,
+                        "ratio": ratio.map(|it| it.typical),
+                        "ratio_low": ratio.map(|it| it.low),
+                        "ratio_high": ratio.map(|it| it.high),
+                        "difference": row.difference.map(|it| it.mean),
+                        "difference_margin": row.difference.map(|it| it.margin),
+                        "significant": row.difference.map(|it| it.is_significant),
+                    }));
+                    all.push((*row, row.effect(base, kind)));
+                }
+                Ok(())
+            })?;
+            Ok((rows, all))
+        })?;
+        // As `stripewise study show` prints them.
+        let unit = Unit::of(shown.iter().map(|(row, _)| (figure.as_str(), row.mean)));
+        for (value, (row, effect)) in rows.iter_mut().zip(shown) {
+            let in_unit = |value: f64| significant(value / unit.size);
+            let margin = row.margin.map_or("-".to_owned(), in_unit);
+            value["shown"] = json!([in_unit(row.mean), margin, effect]);
+        }
+        let title = Unit::bare(&figure);
+        let found = json!({
+            "figure": figure,
+            "kind": kind.name(),
+            "title": title,
+            "unit": unit.name,
+            "rows": rows,
+        });
+        python(py, &found)
+    }
+
+    /// Keeps a text under a name in the store's folder of trials; gives the one that is there already.
+    fn kept(&self, py: Python<'_>, name: &str, text: &str) -> PyResult<Option<String>> {
+        self.patiently(py, |_, store| store.kept("tune", name, text))
+    }
+
+    /// The digests of each run in the store and of its results, also of runs of other studies.
+    fn digests(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let known = self.patiently(py, |_, store| store.load(&[]))?;
+        Ok(known.iter().map(|(_, row)| (row.run.to_string(), row.results.to_string())).collect())
+    }
+
+    /// What hands out the runs that the store lacks, to `workers` workers, in batches of about `batch_s` seconds each;
+    /// `limit` of them at most.
+    #[pyo3(signature = (*, workers, batch_s, limit))]
+    fn coordinator(
         &self,
         py: Python<'_>,
-        threads: usize,
-        progress: Option<Py<PyAny>>,
-        only: Option<usize>,
-    ) -> PyResult<Vec<Run>> {
-        let watch = Watch { stop: self.stop.clone(), now: Mutex::new(Vec::new()) };
-        let tick = |py: Python<'_>| -> PyResult<()> {
-            let Some(progress) = &progress else { return Ok(()) };
-            let now = watch.now.lock().map(|now| now.clone()).unwrap_or_default();
-            let now = now.into_iter().map(|line| (line.scheme, line.requests, line.share, line.now_ns));
-            progress.call1(py, (PyList::new(py, now)?,)).map(drop)
-        };
-        let outcomes = patiently(py, &self.stop, tick, || match only {
-            Some(place) => vec![self.study.run_one(place, &watch)],
-            None => self.study.run(threads, &watch),
+        workers: usize,
+        batch_s: f64,
+        limit: Option<u64>,
+    ) -> PyResult<Coordinator> {
+        let batch = Duration::try_from_secs_f64(batch_s).unwrap_or(Duration::from_secs(30));
+        let options = Options { workers, limit, batch, ..Options::default() };
+        let plan = Arc::clone(&self.plan);
+        let coordinator = self.patiently(py, |_, store| {
+            store.sweep()?;
+            study::Coordinator::new(&plan, store, options)
         })?;
-        let mut runs = Vec::with_capacity(outcomes.len());
-        let mut failures = Vec::new();
-        for outcome in outcomes {
-            match outcome {
-                Ok(made) => runs.push(Run::new(py, made.scheme, made.run, made.cpu_ns)?),
-                Err(error) => failures.push(error),
-            }
-        }
-        failed(py, failures)?;
-        Ok(runs)
+        Ok(Coordinator { coordinator: Mutex::new(Some(coordinator)), stop: self.stop.clone() })
     }
 }
 
-/// The first failure as an exception, with the others as its notes.
-fn failed(py: Python<'_>, failures: Vec<Error>) -> PyResult<()> {
-    let mut failures = failures.into_iter();
-    let Some(first) = failures.next() else { return Ok(()) };
-    let first = errors::raised(py, first);
-    for other in failures {
-        first.value(py).call_method1("add_note", (format!("another run failed too: {other}"),))?;
-    }
-    Err(first)
-}
-
-/// One run in progress.
-#[derive(Clone)]
-struct Under {
-    run: usize,
-    scheme: String,
-    requests: u64,
-    share: Option<f64>,
-    now_ns: u64,
-}
-
-/// Records the progress of the runs, for the thread that reports to Python.
-struct Watch {
+/// Hands out the batches of a study, and takes the reports of workers.
+#[pyclass(frozen, module = "stripewise._stripewise")]
+pub(crate) struct Coordinator {
+    coordinator: Mutex<Option<study::Coordinator>>,
     stop: Stop,
-    now: Mutex<Vec<Under>>,
 }
 
-impl Observer for Watch {
+impl Coordinator {
+    fn lock(&self) -> MutexGuard<'_, Option<study::Coordinator>> {
+        self.coordinator.lock().expect("no thread panics while it plans")
+    }
+
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut study::Coordinator) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let done = patiently(py, &self.stop, |_| Ok(()), || self.lock().as_mut().map(work))?;
+        match done {
+            Some(done) => done.map_err(|error| errors::study(py, error)),
+            None => Err(PyRuntimeError::new_err("the coordinator has finished")),
+        }
+    }
+}
+
+#[pymethods]
+impl Coordinator {
+    /// The next batch: its number, the number of its runs, and its bytes for `study_work`. `wait` if a batch must end
+    /// first; None when all runs are made.
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let next = self.with(py, |coordinator| Ok(coordinator.next(&self.stop)))?;
+        match next {
+            Next::Batch(batch) => {
+                let bytes = PyBytes::new(py, &batch.to_bytes());
+                Ok((batch.id(), batch.runs(), bytes).into_pyobject(py)?.into_any())
+            }
+            Next::Wait => Ok("wait".into_pyobject(py)?.into_any()),
+            Next::Done => Ok(py.None().into_bound(py)),
+        }
+    }
+
+    /// Takes a report of a worker.
+    fn report(&self, py: Python<'_>, report: Vec<u8>) -> PyResult<()> {
+        self.with(py, |coordinator| coordinator.report(&report).map(drop))
+    }
+
+    /// The worker of a batch died with the runs of the batch that it has not reported.
+    fn lost(&self, py: Python<'_>, batch: u64, reason: &str) -> PyResult<()> {
+        self.with(py, |coordinator| coordinator.lost(batch, reason).map(drop))
+    }
+
+    /// The counts so far.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let counts = self.with(py, |coordinator| Ok(coordinator.counts()))?;
+        python(py, &shown(&counts))
+    }
+
+    /// Ends: joins small files of the store, and gives the counts.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let finish = || self.lock().take().map(study::Coordinator::finish);
+        match patiently(py, &self.stop, |_| Ok(()), finish)? {
+            Some(done) => {
+                let Outcome { counts, is_stopped } = done.map_err(|error| errors::study(py, error))?;
+                let mut value = shown(&counts);
+                value["stopped"] = is_stopped.into();
+                python(py, &value)
+            }
+            None => Err(PyRuntimeError::new_err("the coordinator has finished")),
+        }
+    }
+}
+
+fn shown(counts: &Counts) -> Value {
+    json!({
+        "points_done": counts.points_done,
+        "points_failed": counts.points_failed,
+        "points_open": counts.points_open,
+        "points_left": counts.points_left,
+        "combinations_refused": counts.refused,
+        "found": counts.found,
+        "made": counts.made,
+        "failed": counts.failed,
+        "pending": counts.pending,
+        "cpu_ns": counts.cpu_ns,
+        "left_ns": counts.left_ns,
+        "narrowest": counts.narrowest,
+        "widest": counts.widest,
+    })
+}
+
+impl Watch for Stop {
     fn may_continue(&self) -> bool {
-        !self.stop.is_set()
+        !self.is_set()
     }
+}
 
-    fn began(&self, run: usize, scheme: &str) {
-        if let Ok(mut now) = self.now.lock() {
-            now.push(Under { run, scheme: scheme.to_owned(), requests: 0, share: None, now_ns: 0 });
-        }
-    }
+/// Values of one total as tables show them: the total's name for a head, the unit, which may be empty, and the numbers in it.
+#[pyfunction]
+pub(crate) fn in_unit(figure: &str, values: Vec<f64>) -> (String, &'static str, Vec<String>) {
+    let unit = Unit::of(values.iter().map(|value| (figure, *value)));
+    let shown = values.iter().map(|value| significant(value / unit.size));
+    (Unit::bare(figure).to_owned(), unit.name, shown.collect())
+}
 
-    fn advanced(&self, run: usize, progress: Progress) {
-        if let Ok(mut now) = self.now.lock()
-            && let Some(line) = now.iter_mut().find(|line| line.run == run)
-        {
-            (line.requests, line.share, line.now_ns) = (progress.requests, progress.share, progress.now_ns);
-        }
-    }
-
-    fn ended(&self, run: usize) {
-        if let Ok(mut now) = self.now.lock() {
-            now.retain(|line| line.run != run);
-        }
-    }
+/// Makes the runs of a batch, commits them to the store of its study, and gives the reports for the coordinator. `name` is
+/// what errors call this worker.
+#[pyfunction]
+#[pyo3(signature = (batch, *, name, stop))]
+pub(crate) fn study_work<'py>(
+    py: Python<'py>,
+    batch: Vec<u8>,
+    name: String,
+    stop: &Stop,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    // Plans are kept between batches.
+    static WORKER: OnceLock<Worker> = OnceLock::new();
+    let worker = WORKER.get_or_init(|| Worker::new(name));
+    let mut reports = Vec::new();
+    let work = || {
+        worker.execute(&batch, stop, &mut |report| {
+            reports.push(report);
+            Ok(())
+        })
+    };
+    patiently(py, stop, |_| Ok(()), work)?.map_err(|error| errors::study(py, error))?;
+    Ok(reports.iter().map(|report| PyBytes::new(py, report)).collect())
 }

@@ -14,7 +14,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use stripewise_results::{FinishedRun, Table as Name};
-use stripewise_study::{Stream, Workload};
+use stripewise_runs::{Stream, Workload};
 use stripewise_trace::{Kind, Request, Source as _};
 
 use crate::errors;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use stripewise_study::{Error, Observer, Origin, Workload as Resolved, WorkloadSpec};
+use stripewise_runs::{Error, Observer, Origin, Workload as Resolved, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 use stripewise_trace::profile::Profile;
 use stripewise_trace::stats::{Collector, Stats};

@@ -15,6 +15,7 @@ SOURCES: str
 __all__ = [
     "ArraySegments",
     "ChunkWrite",
+    "Comparison",
     "Coordinator",
     "DEFAULT_SCHEMES",
     "DEFAULT_TABLE_BUDGET",
@@ -28,7 +29,6 @@ __all__ = [
     "SOURCES",
     "Scheme",
     "Stop",
-    "Study",
     "Table",
     "Workload",
     "WriteCache",
@@ -647,7 +647,7 @@ def write_report(runs: list[Run], path: str | Path) -> None:
     """The report on `runs` as one self-contained HTML file at `path`, which is overwritten."""
 
 @final
-class Study:
+class Comparison:
     """A study that can be run: every name resolved, every setting understood."""
 
     def __new__(
@@ -672,7 +672,7 @@ class Study:
         out: str | Path,
         force: bool,
         stop: Stop,
-    ) -> Study: ...
+    ) -> Comparison: ...
     @property
     def schemes(self) -> list[str]:
         """The schemes' names, in the order of the runs."""

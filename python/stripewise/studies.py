@@ -267,7 +267,7 @@ def _renamed(given: Mapping[str, Any], level: int) -> dict[str, Any]:
 def _specify(
     schemes: Iterable[AnyScheme], workload: Workload | str | None, **options: Any
 ) -> dict[str, Any]:
-    """What `_stripewise.Study` takes, of what `compare` takes; it can be pickled."""
+    """What `_stripewise.Comparison` takes, of what `compare` takes; it can be pickled."""
     kinds.known(["scheme", "workload", *_DEFAULTS], options)
     given = {**_DEFAULTS, **options}
     schemes = kinds.several("schemes", schemes, "['baseline']")
@@ -318,12 +318,12 @@ def _whole(given: Mapping[str, Any], name: str, least: int) -> int:
     return kinds.whole(name, given[name], least, 2**32 - 1)
 
 
-def _open(study: Mapping[str, Any], stop: Stop) -> _stripewise.Study:
+def _open(study: Mapping[str, Any], stop: Stop) -> _stripewise.Comparison:
     inner = {
         "schemes": [scheme._inner for scheme in study["schemes"]],
         "device": study["device"]._inner,
     }
-    opened = _stripewise.Study(**{**study, **inner}, stop=stop)
+    opened = _stripewise.Comparison(**{**study, **inner}, stop=stop)
     for remark in [*filter(None, [opened.note]), *opened.remarks]:
         # Shown as the line that calls `compare`.
         warnings.warn(remark, StripewiseWarning, stacklevel=3)

@@ -9,7 +9,7 @@ use crate::failure::{EXIT_CODES, Outcome};
 use crate::presets::{self, Devices, Profiles, Schemes};
 use crate::{
     advise, compare, completions, explain, groups, man, overhead, paper, reliability, report, run, runs,
-    studies, timeline, trace,
+    study, timeline, trace,
 };
 
 /// What the short help says instead of examples.
@@ -49,7 +49,7 @@ pub(crate) struct App {
 enum Command {
     Compare(compare::Args),
     Run(run::Args),
-    Study(studies::Args),
+    Study(study::Args),
     Report(report::Args),
     Runs(runs::Args),
     Timeline(timeline::Args),
@@ -127,7 +127,7 @@ impl App {
         match self.command {
             Command::Compare(args) => compare::run(args, context),
             Command::Run(args) => run::run(args, context),
-            Command::Study(args) => studies::run(args, context),
+            Command::Study(args) => study::run(args, context),
             Command::Report(args) => report::run(args, context),
             Command::Runs(args) => runs::run(args, context),
             Command::Timeline(args) => timeline::run(args, context),

@@ -10,8 +10,9 @@ use stripewise_results::replicate::Rule;
 use stripewise_results::summary::{self, Entry, Summary};
 use stripewise_results::totals::{WARMUP_REQUESTS, WARMUP_UNFINISHED};
 use stripewise_results::{Figure, looks};
-use stripewise_study::{DEFAULT_SCHEMES, Error, Finished};
+use stripewise_runs::{DEFAULT_SCHEMES, Error, Finished};
 
+use crate::comparison::{self, ComparisonArgs, JobsArgs, OutputFormat, at_least_one};
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
@@ -20,7 +21,6 @@ use crate::human;
 use crate::place::Place;
 use crate::replicate::{Made, Until};
 use crate::report;
-use crate::study::{self, JobsArgs, OutputFormat, StudyArgs, at_least_one};
 use crate::wrap::wrap;
 
 const EXAMPLES: &[Example] = &[
@@ -67,7 +67,7 @@ const EXAMPLES: &[Example] = &[
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
     #[command(flatten)]
-    study: StudyArgs,
+    comparison: ComparisonArgs,
 
     /// A scheme to compare, optionally with settings; repeat the option for several [default: paper000-baseline,
     /// paper000-bpu, paper000-adaptive, stripewise]
@@ -117,13 +117,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let defaults = || DEFAULT_SCHEMES.map(str::to_owned).to_vec();
     let schemes = if args.scheme.is_empty() { defaults() } else { args.scheme };
-    let output = args.study.output();
+    let output = args.comparison.output();
     let json = output != OutputFormat::Text;
     let rule = args.until.as_ref().map(|until| until.rule(args.seeds)).transpose()?;
     let until = args.until.as_ref().zip(rule.as_ref());
-    let place = args.study.place()?;
-    let study = args.study.clone().study_of_seeds(&schemes, args.seeds, &place)?;
-    let mut settings = study.settings()?;
+    let place = args.comparison.place()?;
+    let comparison = args.comparison.clone().comparison_of_seeds(&schemes, args.seeds, &place)?;
+    let mut settings = comparison.settings()?;
     if let Some((until, rule)) = until
         && let Some((_, seeds)) = settings.iter_mut().find(|(name, _)| *name == "seeds")
     {
@@ -135,13 +135,13 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     }
     let threads = args.jobs.threads();
     let made = match until {
-        None => Made::fixed(&study, threads, context),
+        None => Made::fixed(&comparison, threads, context),
         Some((until, rule)) => {
-            study::remark(&study, context);
+            comparison::remark(&comparison, context);
             let more = |before: u32, seeds| {
-                let mut args = args.study.clone();
+                let mut args = args.comparison.clone();
                 args.setup.requests.seed = args.setup.requests.seed.saturating_add(u64::from(before));
-                args.study_of_seeds(&schemes, seeds, &place)
+                args.comparison_of_seeds(&schemes, seeds, &place)
             };
             Made::until(until, rule, schemes.len(), &more, threads, context)?
         }
@@ -167,11 +167,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         }
         if let Some(until) = &args.until {
             let runs = finished.iter().map(|run| run.run.inputs().digest()).collect();
-            let record = looks::record(study.out(), &until.figure, rate, &runs).map_err(Error::from)?;
+            let record = looks::record(comparison.out(), &until.figure, rate, &runs).map_err(Error::from)?;
             place.keep(record)?;
         }
         let report = Report::new(finished.iter().map(|run| Source::from(run.run.clone()))).rate(rate);
-        let file = study.out().join(report::FILE);
+        let file = comparison.out().join(report::FILE);
         if json {
             report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
             place.keep(file)?;
@@ -296,7 +296,7 @@ pub(crate) fn how(run: &Finished) -> String {
     }
 }
 
-/// The effects of folding and reading on the requests: the same for every scheme of a study.
+/// The effects of folding and reading on the requests: the same for every scheme of a comparison.
 pub(crate) fn remarks(entry: &Entry) -> Vec<String> {
     let count = |name: &str| match entry.totals.get(name) {
         Some(Figure::Count(count)) => count,

@@ -15,15 +15,15 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
 use stripewise_flash::Shape;
+use stripewise_runs::{self as runs, Document, SchemeSpec, Setting, What, describe_members};
 use stripewise_sim::{Layout, members};
-use stripewise_study::{self as study, Document, SchemeSpec, Setting, What, describe_members};
 
 use crate::compare::print_settings;
+use crate::comparison::ArrayArgs;
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
-use crate::study::ArrayArgs;
 use crate::wrap::wrap;
 const EXAMPLES: &[Example] = &[
     ("stripewise explain --write 24KiB@0", "what an update of three chunks pre-reads, and why"),
@@ -266,13 +266,13 @@ fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos)
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let scheme = SchemeSpec::parse(&args.scheme)?;
     let device = Document::find(What::Device, &args.array.device)?;
-    let (for_scheme, for_device) = study::sort(&args.set, std::slice::from_ref(&scheme), &device)?;
+    let (for_scheme, for_device) = runs::sort(&args.set, std::slice::from_ref(&scheme), &device)?;
     let all: Vec<Setting> = scheme.settings.into_iter().chain(for_scheme).collect();
     let former =
-        [study::former_names(&scheme.document, &all), study::former_names(&device, &for_device)].concat();
+        [runs::former_names(&scheme.document, &all), runs::former_names(&device, &for_device)].concat();
     former.iter().for_each(|remark| context.remark(remark));
-    let scheme = study::scheme(&scheme.document, &all)?;
-    let device = study::device(&device, &for_device)?;
+    let scheme = runs::scheme(&scheme.document, &all)?;
+    let device = runs::device(&device, &for_device)?;
     let shape = Shape::new(&device, args.array.members.level, args.array.members.devices)?;
     let members = members(&device, &shape);
     let count = members.count;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use stripewise_array::SchemeError;
 use stripewise_base::text::visible_lines;
 use stripewise_flash::SpecError;
-use stripewise_study::{Error, What};
+use stripewise_runs::{Error, What};
 use stripewise_trace::TraceError;
 
 use crate::context::width;
@@ -155,7 +155,7 @@ impl From<stripewise_papers::Error> for Failure {
     fn from(error: stripewise_papers::Error) -> Self {
         use stripewise_papers::Error;
         match error {
-            Error::Study(error) => error.into(),
+            Error::Runs(error) => error.into(),
             Error::Results(error) => error.into(),
             Error::Trace(error) => error.into(),
             // A kind of its own, so that a mistake in a paper's file does not count as a slice that cannot be replayed.

@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 use stripewise_results::summary::Entry;
 use stripewise_results::{Figure, Table};
+use stripewise_runs::Finished;
 use stripewise_sim::tables::LatencyKind;
-use stripewise_study::Finished;
 
 use crate::failure::Outcome;
 

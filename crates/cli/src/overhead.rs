@@ -3,19 +3,19 @@
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 use stripewise_base::units::Bytes;
-use stripewise_study::overhead::{Cost, Counter, Overhead, Stripe};
-use stripewise_study::{Error, Workload};
+use stripewise_runs::overhead::{Cost, Counter, Overhead, Stripe};
+use stripewise_runs::{Error, Workload};
 use stripewise_trace::fold::Fold;
 use stripewise_trace::{Request, Source};
 
 use crate::compare::print_settings;
+use crate::comparison::{Patient, WorkloadArgs};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
 use crate::level::Level;
 use crate::progress::Progress;
-use crate::study::{Patient, WorkloadArgs};
 use crate::table::Table;
 
 const EXAMPLES: &[Example] = &[
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     workload: WorkloadArgs,
 
     /// Seed of generated requests
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::study::seed, help_heading = "Workload")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::comparison::seed, help_heading = "Workload")]
     seed: u64,
 
     /// Fold addresses onto an array of this size, as --fold says [default: no folding, one array per volume]

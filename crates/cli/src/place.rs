@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use stripewise_campaign::{RunBucket, is_bucket};
 use stripewise_results::{FinishedRun, Store};
-use stripewise_study::{Finished, Remote};
+use stripewise_runs::{Finished, Remote};
+use stripewise_study::{RunBucket, is_bucket};
 
 use crate::failure::Outcome;
 

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 use stripewise_base::human;
-use stripewise_study::{self as study, Document, Setting, What};
+use stripewise_runs::{self as runs, Document, Setting, What};
 use stripewise_trace::profile::builtin;
 
 use crate::context::Context;
@@ -79,12 +79,12 @@ impl Show {
     fn print<T: Serialize>(
         &self,
         what: What,
-        resolve: impl Fn(&Document, &[Setting]) -> Result<T, study::Error>,
+        resolve: impl Fn(&Document, &[Setting]) -> Result<T, runs::Error>,
         toml: impl Fn(&Document, &T) -> Outcome<String>,
         context: &mut Context<'_>,
     ) -> Outcome {
         let document = Document::find(what, &self.name)?;
-        study::former_names(&document, &self.set).iter().for_each(|remark| context.remark(remark));
+        runs::former_names(&document, &self.set).iter().for_each(|remark| context.remark(remark));
         let value = resolve(&document, &self.set)?;
         if self.json {
             return context.json(&value);
@@ -114,7 +114,7 @@ impl Kind for Schemes {
 
     fn list(_json: bool) -> Outcome<Table> {
         let mut table = Table::new(&["scheme", "what_it_is"]);
-        for scheme in study::schemes()? {
+        for scheme in runs::schemes()? {
             table.row([scheme.name.into(), scheme.description.into()]);
         }
         Ok(table)
@@ -130,14 +130,14 @@ impl Kind for Schemes {
                 None => text.replacen("[geometry]\n", "[geometry]\n# chunk: one page of the member\n", 1),
             })
         };
-        args.print(What::Scheme, study::scheme, toml, context)
+        args.print(What::Scheme, runs::scheme, toml, context)
     }
 }
 
 /// The works that a scheme's file cites, as comments: authors, title, venue, year, and the key of the bibliography.
 fn sources(toml: &str) -> String {
     let mut text = String::new();
-    for work in study::bibliography::cited(toml) {
+    for work in runs::bibliography::cited(toml) {
         let mut lines = String::new();
         wrap(&format!("Source: {work} [{}]", work.key), 2, SOURCE_COLUMNS, &mut lines);
         lines.lines().for_each(|line| text += &format!("# {line}\n"));
@@ -173,7 +173,7 @@ impl Kind for Devices {
             &["device", "raw", "exported", "channels", "page", "what_it_is"]
         });
         let size = |bytes: u64| if json { bytes.into() } else { human::bytes(bytes).into() };
-        for device in study::devices()? {
+        for device in runs::devices()? {
             table.row([
                 device.name.into(),
                 size(device.raw_bytes),
@@ -190,7 +190,7 @@ impl Kind for Devices {
         let toml = |_: &Document, spec: &stripewise_flash::DeviceSpec| {
             toml::to_string(spec).map_err(|error| Failure::failed(error.to_string()))
         };
-        args.print(What::Device, study::device, toml, context)
+        args.print(What::Device, runs::device, toml, context)
     }
 }
 
@@ -236,7 +236,7 @@ impl Kind for Profiles {
     }
 
     fn show(args: &ShowProfile, context: &mut Context<'_>) -> Outcome {
-        let found = study::profile(&args.profile)?;
+        let found = runs::profile(&args.profile)?;
         match found.profile {
             Some(profile) if args.json => context.json(&profile),
             Some(profile) => Ok(context.out.write_all(profile.to_toml().as_bytes())?),

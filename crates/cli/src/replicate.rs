@@ -3,16 +3,16 @@
 use std::num::NonZero;
 use std::str::FromStr;
 
-use stripewise_campaign::{BARE, Replicate, figure_of, reason};
 use stripewise_results::Figure;
 use stripewise_results::paired::Kind;
 use stripewise_results::replicate::{Decision, Ended, Narrow, Of, Rule, Why};
-use stripewise_study::{Error, Finished, Study};
+use stripewise_runs::{Comparison, Error, Finished};
+use stripewise_study::{BARE, Replicate, figure_of, reason};
 
+use crate::comparison;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::human;
-use crate::study;
 
 /// A figure, and how narrow its intervals are to be, as a share of a mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ impl FromStr for Until {
 }
 
 impl Until {
-    /// The rule of a study with these intervals.
+    /// The rule of a comparison with these intervals.
     pub(crate) fn rule(&self, least: NonZero<u32>) -> Outcome<Rule> {
         let least = least.get();
         let rule = Rule::until(
@@ -74,10 +74,10 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// Makes the runs of a study with a fixed number of seeds.
-    pub(crate) fn fixed(study: &Study, threads: usize, context: &Context<'_>) -> Self {
+    /// Makes the runs of a comparison with a fixed number of seeds.
+    pub(crate) fn fixed(comparison: &Comparison, threads: usize, context: &Context<'_>) -> Self {
         let mut made = Self::default();
-        for (scheme, outcome) in study.schemes().zip(study::run(study, threads, context)) {
+        for (scheme, outcome) in comparison.schemes().zip(comparison::run(comparison, threads, context)) {
             match outcome {
                 Ok(run) => made.finished.push(run),
                 Err(error) => made.failures.push((scheme.to_owned(), error)),
@@ -86,13 +86,13 @@ impl Made {
         made
     }
 
-    /// Makes runs of `schemes` schemes with seeds until their intervals are narrow. `study` gives the study of some more
-    /// seeds: how many there were before, and how many come.
+    /// Makes runs of `schemes` schemes with seeds until their intervals are narrow. `comparison` gives that of some
+    /// more seeds: how many there were before, and how many come.
     pub(crate) fn until(
         until: &Until,
         rule: &Rule,
         schemes: usize,
-        study: &dyn Fn(u32, NonZero<u32>) -> Outcome<Study>,
+        comparison: &dyn Fn(u32, NonZero<u32>) -> Outcome<Comparison>,
         threads: usize,
         context: &Context<'_>,
     ) -> Outcome<Self> {
@@ -116,9 +116,9 @@ impl Made {
                 }
             };
             let Some(more) = more else { break };
-            let study = study(seeds, more)?;
-            let outcomes = study::make(&study, threads, context);
-            for (at, (scheme, outcome)) in study.schemes().zip(outcomes).enumerate() {
+            let comparison = comparison(seeds, more)?;
+            let outcomes = comparison::make(&comparison, threads, context);
+            for (at, (scheme, outcome)) in comparison.schemes().zip(outcomes).enumerate() {
                 let place = at / more.get() as usize;
                 match outcome {
                     Ok(run) => {

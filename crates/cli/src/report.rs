@@ -92,7 +92,7 @@ fn rate(runs: &[FinishedRun]) -> Outcome<Rate> {
     }
     let mut widest = Rate::FIXED;
     for (store, runs) in of_stores {
-        let rate = looks::rate_of(store, &runs).map_err(stripewise_study::Error::from)?;
+        let rate = looks::rate_of(store, &runs).map_err(stripewise_runs::Error::from)?;
         widest.looks = widest.looks.max(rate.looks);
     }
     Ok(widest)

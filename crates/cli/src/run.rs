@@ -6,13 +6,13 @@ use stripewise_results::summary::{Summary, Unit, significant};
 use stripewise_results::{Figure, Table};
 
 use crate::compare::{behind, how, print_place, print_settings, remarks, warmups};
+use crate::comparison::{self, ComparisonArgs, OutputFormat};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::fio;
 use crate::human;
 use crate::members;
-use crate::study::{self, OutputFormat, StudyArgs};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise run", "the built-in workload through the scheme baseline"),
@@ -31,7 +31,7 @@ const EXAMPLES: &[Example] = &[
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
     #[command(flatten)]
-    study: StudyArgs,
+    comparison: ComparisonArgs,
 
     /// The scheme: a preset's name or a file
     ///
@@ -123,17 +123,17 @@ fn real(figure: Figure) -> f64 {
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let output = args.study.output();
+    let output = args.comparison.output();
     let json = output != OutputFormat::Text;
-    let place = args.study.place()?;
-    let study = args.study.study(std::slice::from_ref(&args.scheme), &place)?;
-    let settings = study.settings()?;
+    let place = args.comparison.place()?;
+    let comparison = args.comparison.comparison(std::slice::from_ref(&args.scheme), &place)?;
+    let settings = comparison.settings()?;
     if !json && !context.quiet {
         print_settings(&settings, context)?;
         context.out.flush()?;
     }
     let threads = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let finished = study::run(&study, threads, context).pop().ok_or(Failure::Interrupted)??;
+    let finished = comparison::run(&comparison, threads, context).pop().ok_or(Failure::Interrupted)??;
     let entry = place.named(&finished)?;
     if output == OutputFormat::Fio {
         return context.json(&fio::json(&[entry], std::slice::from_ref(&finished))?);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::Args as ClapArgs;
 use serde_json::Value;
-use stripewise_campaign::is_bucket;
 use stripewise_results::settings::{self, Settings};
 use stripewise_results::summary::{Unit, significant};
 use stripewise_results::{Figure, Figures, FinishedRun, Store};
+use stripewise_study::is_bucket;
 
 use crate::context::Context;
 use crate::examples::{Example, section};

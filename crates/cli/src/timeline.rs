@@ -10,10 +10,10 @@ use stripewise_report::perfetto;
 use stripewise_results::shared;
 use stripewise_sim::Timeline;
 
+use crate::comparison::{self, SetupArgs};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
-use crate::study::{self, SetupArgs};
 
 const EXAMPLES: &[Example] = &[
     ("stripewise timeline", "the first thousand requests of the built-in workload"),
@@ -70,8 +70,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     if args.count.0 == 0 {
         return Err(Failure::usage("--count 0: there is nothing to show; give at least 1"));
     }
-    let study = args.setup.study(std::slice::from_ref(&args.scheme))?;
-    let line = study::timeline(&study, (args.from.0, args.count.0), context)?;
+    let comparison = args.setup.comparison(std::slice::from_ref(&args.scheme))?;
+    let line = comparison::timeline(&comparison, (args.from.0, args.count.0), context)?;
     if line.requests.is_empty() {
         return Err(Failure::failed(format!(
             "the workload ends before request {}; give a smaller --from",

@@ -1,7 +1,7 @@
 //! How many members collect garbage together, and how long a collection takes: columns that are made of tables of a run.
 
 use stripewise_results::{Error, Table};
-use stripewise_study::Finished;
+use stripewise_runs::Finished;
 
 use crate::point::Columns;
 use crate::text::mean_of;

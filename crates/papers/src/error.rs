@@ -13,7 +13,7 @@ pub enum Error {
     File(Box<ConfigError>),
     /// A study cannot be made.
     #[error(transparent)]
-    Study(#[from] stripewise_study::Error),
+    Runs(#[from] stripewise_runs::Error),
     /// The tables of a run cannot be read.
     #[error(transparent)]
     Results(#[from] stripewise_results::Error),

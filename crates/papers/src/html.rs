@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use stripewise_study::bibliography;
+use stripewise_runs::bibliography;
 
 use crate::claims::Findings;
 use crate::paper::Paper;

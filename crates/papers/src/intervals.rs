@@ -80,7 +80,7 @@ impl Paper {
     pub fn intervals<S: Source>(
         &self,
         point: &StudyPoint,
-        requests: impl FnOnce() -> Result<S, stripewise_study::Error>,
+        requests: impl FnOnce() -> Result<S, stripewise_runs::Error>,
     ) -> Result<Option<Intervals>, Error> {
         let Some(spec) = &self.document.intervals else { return Ok(None) };
         if !self.language.holds(Some(&spec.when), &point.names())? {

@@ -1,6 +1,6 @@
 //! What parity logging would cost over the requests of a study point, by a model without devices or time.
 
-use stripewise_study::overhead::{Counter, Overhead, Stripe};
+use stripewise_runs::overhead::{Counter, Overhead, Stripe};
 use stripewise_trace::{Request, Source};
 
 use crate::error::Error;
@@ -19,7 +19,7 @@ impl Paper {
     pub fn parity_logging<S: Source>(
         &self,
         point: &StudyPoint,
-        requests: impl FnOnce() -> Result<S, stripewise_study::Error>,
+        requests: impl FnOnce() -> Result<S, stripewise_runs::Error>,
     ) -> Result<Option<(Stripe, Overhead)>, Error> {
         let Some(model) = &self.document.parity_logging else { return Ok(None) };
         let names = point.names();

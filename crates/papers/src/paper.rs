@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stripewise_base::suggest::unknown;
 use stripewise_results::Figure;
-use stripewise_study::Finished;
+use stripewise_runs::Finished;
 
 use crate::collections;
 use crate::document::Document;

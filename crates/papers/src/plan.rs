@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use minijinja::value::Value;
 use stripewise_base::suggest::unknown;
-use stripewise_study::{
-    Document as Preset, Error as StudyError, Origin, SchemeSpec, Setting, Span, StudySpec, Tables, WarmUp,
-    What, Workload, WorkloadSpec, smallest_bytes,
+use stripewise_runs::{
+    ComparisonSpec, Document as Preset, Error as StudyError, Origin, SchemeSpec, Setting, Span, Tables,
+    WarmUp, What, Workload, WorkloadSpec, smallest_bytes,
 };
 use stripewise_trace::OpenOptions;
 use stripewise_trace::fold::Fold;
@@ -168,7 +168,11 @@ impl Paper {
     ///
     /// # Errors
     /// What is wrong in the paper's file, or a real trace that cannot be read.
-    pub fn study(&self, point: &StudyPoint, options: &EvaluationOptions) -> Result<StudySpec, Error> {
+    pub fn comparison(
+        &self,
+        point: &StudyPoint,
+        options: &EvaluationOptions,
+    ) -> Result<ComparisonSpec, Error> {
         let spec = &self.document.spec;
         let mut attributes = point.attributes.clone();
         if spec.touched {
@@ -202,7 +206,7 @@ impl Paper {
             parsed.push(SchemeSpec::parse(scheme).map_err(|error| self.language.error(at, error))?);
         }
         let pacing = text(&spec.pacing)?;
-        let mut study = StudySpec {
+        let mut comparison = ComparisonSpec {
             workload: WorkloadSpec { origin, requests, fold: self.parse(&spec.fold, &names)? },
             pacing: if pacing.is_empty() { None } else { Some(self.parse(&spec.pacing, &names)?) },
             warmup: WarmUp::Requests(warmup),
@@ -211,15 +215,15 @@ impl Paper {
                 .map_err(|error| self.language.error(&spec.device, error))?,
             settings: self.settings(&names)?,
             out: options.out.clone(),
-            ..StudySpec::new(parsed)?
+            ..ComparisonSpec::new(parsed)?
         };
         if let Some(members) = &spec.members {
-            study.members = self.parse(members, &names)?;
+            comparison.members = self.parse(members, &names)?;
         }
         if let Some(precondition) = &spec.precondition {
-            study.precondition = self.parse(precondition, &names)?;
+            comparison.precondition = self.parse(precondition, &names)?;
         }
-        study.tables =
+        comparison.tables =
             Tables { gcs: self.language.holds(Some(&spec.collections), &names)?, ..Tables::default() };
         let of = match &spec.span_of {
             Some(of) => {
@@ -228,7 +232,7 @@ impl Paper {
             }
             None => schemes,
         };
-        over_span_of(study, of).map_err(Error::from)
+        over_span_of(comparison, of).map_err(Error::from)
     }
 
     fn scheme_text(&self, id: &str, at: &Text, names: &Value) -> Result<String, Error> {
@@ -304,8 +308,8 @@ fn expand<'a>(
 
 /// `spec` over the span that a paper's comparison has: what the smallest of `all` holds at first, its schemes as the command line
 /// takes them. It does not depend on which of them `spec` asks for, so a part of a comparison gets the requests of the whole.
-pub(crate) fn over_span_of(spec: StudySpec, all: Vec<String>) -> Result<StudySpec, StudyError> {
+pub(crate) fn over_span_of(spec: ComparisonSpec, all: Vec<String>) -> Result<ComparisonSpec, StudyError> {
     let schemes = all.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
-    let span = Span::Bytes(smallest_bytes(&StudySpec { schemes, ..spec.clone() })?);
-    Ok(StudySpec { span, ..spec })
+    let span = Span::Bytes(smallest_bytes(&ComparisonSpec { schemes, ..spec.clone() })?);
+    Ok(ComparisonSpec { span, ..spec })
 }

@@ -1,166 +1,109 @@
-//! The errors of a study.
+//! The errors of studies.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use stripewise_array::SchemeError;
-use stripewise_base::human;
 use stripewise_base::suggest::ConfigError;
-use stripewise_flash::SpecError;
-use stripewise_sim::{ReplayError, RunError};
-use stripewise_trace::TraceError;
 
-use crate::policy::PolicyFailure;
-
-/// The kind of object that a name or a file describes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A scheme.
-    Scheme,
-    /// A device.
-    Device,
-    /// A profile of a workload.
-    Profile,
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Scheme => "scheme",
-            Self::Device => "device",
-            Self::Profile => "profile",
-        })
-    }
-}
-
-/// Why a study, or one of its runs, could not be made.
+/// Why a study could not be read, planned or made.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A request without a meaning.
+    /// A mistake in a study file: its place and the remedy.
     #[error("{0}")]
-    Spec(String),
-    /// A setting, `KEY=VALUE`, without a meaning.
-    #[error("setting {setting}: {message}")]
-    Setting {
-        /// The setting as it was typed.
-        setting: String,
-        /// The error in it.
-        message: String,
-    },
-    /// An unknown name.
-    #[error("{message}")]
-    Unknown {
-        /// The kind of object that was looked for.
-        what: What,
-        /// The name.
-        name: String,
-        /// The message, with the nearest known names.
-        message: String,
-        /// The known names that the message leaves out, where none is near.
-        others: Vec<String>,
-    },
-    /// A file that cannot be read.
-    #[error("{}: cannot read the {what}: {source}", path.display())]
-    Unreadable {
-        /// The kind of object that the file should contain.
-        what: What,
+    Text(ConfigError),
+    /// A file or directory that cannot be used.
+    #[error("{}: cannot {doing}: {source}", path.display())]
+    Io {
         /// The file.
         path: PathBuf,
+        /// What failed.
+        doing: &'static str,
         /// The operating system's reason.
         source: io::Error,
     },
-    /// A text that is no scheme, device or profile.
-    #[error("{error}")]
-    Text {
-        /// The kind of object that the text should describe.
-        what: What,
-        /// The place and the reason.
-        error: ConfigError,
-    },
-    /// A profile that cannot be used.
-    #[error("{0}")]
-    Profile(TraceError),
-    /// A scheme that is impossible over these members.
-    #[error(transparent)]
-    Scheme(#[from] SchemeError),
-    /// A device that is impossible.
-    #[error(transparent)]
-    Device(#[from] SpecError),
-    /// A trace that cannot be read or folded.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// Results that cannot be written or read.
-    #[error(transparent)]
-    Store(#[from] stripewise_results::Error),
-    /// A place beside the directory of results that cannot be used.
-    #[error("{0}")]
-    Remote(String),
-    /// A run that failed.
-    #[error(transparent)]
-    Run(RunError),
-    /// A failure of the caller's own policy.
-    #[error("scheme {scheme}, seed {seed}: the update policy failed: {source}")]
-    Policy {
-        /// The scheme's name.
-        scheme: String,
-        /// The run's seed.
-        seed: u64,
+    /// A pack that cannot be read or written.
+    #[error("{}: {message}", path.display())]
+    Pack {
+        /// The file.
+        path: PathBuf,
         /// The reason.
-        source: PolicyFailure,
+        message: String,
     },
-    /// A run that needs more memory than this machine has.
+    /// A pack that cannot be written.
+    #[error("cannot write a pack of runs: {0}")]
+    Write(#[from] parquet::errors::ParquetError),
+    /// Equal inputs gave other results.
     #[error(
-        "the devices and the array of this run take {} of memory, and this machine has {}: make the devices smaller, as with \
-         geometry.blocks={blocks}, or use fewer of them",
-        human::bytes(*needed_bytes),
-        human::bytes(*has_bytes)
+        "THE RUN {run} HAS TWO RESULTS, one in {} and another one in {}. A run depends on its inputs alone, so the program or a \
+         machine is at fault: do not trust any result of this store before you know which. Make the run again on another \
+         machine, test the memory of the machines, and report the fault with both files",
+        one.display(),
+        other.display()
     )]
-    Memory {
-        /// The memory of the run.
-        needed_bytes: u64,
-        /// That of the machine.
-        has_bytes: u64,
-        /// Blocks of a plane with which the run fits.
-        blocks: u32,
+    NotReproduced {
+        /// The run digest.
+        run: stripewise_results::Digest,
+        /// The pack with one result.
+        one: PathBuf,
+        /// The pack with another result.
+        other: PathBuf,
     },
-    /// Rows that take more than the budget.
+    /// A trace that changed after the study was planned.
     #[error(
-        "stopped: the rows of these runs exceed the budget of {0}; keep fewer of them, or raise the budget (--table-budget)"
+        "{}: this trace has changed since the study began: it was {was} and is {is} now; finished runs were of the old one. \
+         Run the study again",
+        path.display()
     )]
-    Budget(stripewise_base::units::Bytes),
-    /// The observer stopped the study.
-    #[error("stopped")]
-    Stopped,
-    /// One run of several.
-    #[error("scheme {scheme}: {source}")]
-    Within {
-        /// The scheme's name.
-        scheme: String,
-        /// The reason.
-        source: Box<Error>,
+    TraceChanged {
+        /// The trace.
+        path: PathBuf,
+        /// The digest of its content when the study was planned.
+        was: String,
+        /// The digest of its content now.
+        is: String,
     },
-}
-
-impl From<RunError> for Error {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Device(error) => error.into(),
-            RunError::Scheme(error) => error.into(),
-            RunError::Replay(ReplayError::Trace(error)) => error.into(),
-            RunError::Stopped { .. } => Self::Stopped,
-            RunError::NoPolicy { .. } => Self::Spec(error.to_string()),
-            other => Self::Run(other),
-        }
-    }
+    /// A trace that differs from that of the study.
+    #[error("{}: this trace is {has}, and the study is of {needs}; copy the right one here", path.display())]
+    OtherTrace {
+        /// The trace.
+        path: PathBuf,
+        /// The digest of its content.
+        has: String,
+        /// The digest that the study is of.
+        needs: String,
+    },
+    /// A worker of another build.
+    #[error(
+        "worker {worker} is stripewise {has}, and the study needs {needs}: their results may differ. Install the same build \
+         everywhere"
+    )]
+    OtherBuild {
+        /// The worker.
+        worker: String,
+        /// Its build.
+        has: String,
+        /// The build of the coordinator.
+        needs: String,
+    },
+    /// A worker process that cannot be started, or the error that it reports.
+    #[error("{0}")]
+    Worker(String),
+    /// The file does not say what it must.
+    #[error("{0}")]
+    Spec(String),
+    /// A run that cannot be resolved or made.
+    #[error(transparent)]
+    Runs(#[from] stripewise_runs::Error),
 }
 
 impl Error {
-    pub(crate) fn too_many_seeds(count: u64, first: u64) -> Self {
-        Self::spec(format!("{count} seeds from {first} on: the last one is too large"))
+    /// Whether a file is not there any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    pub(crate) fn spec(message: impl Into<String>) -> Self {
-        Self::Spec(message.into())
+    /// An error of the operating system.
+    pub(crate) fn io(path: &std::path::Path, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), doing, source }
     }
 }

@@ -1,57 +1,64 @@
-//! Studies: names and settings become runs, several threads make the runs, and the results go to the store.
+//! Studies at scale: a study file describes many runs, which are planned, made and stored.
 //!
-//! The command and the Python package share this crate. A [`StudySpec`] is plain data. [`Study::new`] resolves every
-//! name and checks that each run can be made. [`Study::run`] makes those that are not in the store yet. An
-//! [`Observer`] reports the progress to the caller, and may end the runs.
+//! [`StudyFile::read`] reads `study.toml`. [`Plan::new`] resolves it: a product of axes, whose points are visited lazily.
+//! A point with one scheme and one seed is a run. [`check`] says what the plan costs and which combinations are refused,
+//! before anything runs. [`run_in_processes`] makes the runs in worker processes, [`run()`] on threads, and both commit them
+//! to a [`StudyStore`]; to resume is to run again.
 
 #![forbid(unsafe_code)]
 
-mod ahead;
-pub mod bibliography;
-mod budget;
-mod catalog;
-mod cpu;
-mod describe;
-mod digests;
+mod axis;
+mod batch;
+mod bucket;
+mod catalogue;
+mod check;
+mod choice;
+mod coordinator;
 mod error;
-mod forecast;
-mod job;
-mod label;
-mod memory;
-mod missing;
-mod named;
-mod observer;
-pub mod overhead;
-mod policy;
-mod remote;
-mod rows;
-mod setting;
-mod shared;
-mod span;
-mod spec;
-mod study;
-mod timeline;
-mod warm_up;
-mod watching;
-mod workload;
+mod failures;
+mod file;
+mod filter;
+mod folder;
+mod make;
+mod media;
+#[cfg(feature = "object-stores")]
+mod objects;
+mod pack;
+mod plan;
+mod point;
+mod processes;
+mod range;
+mod row;
+mod rules;
+mod run;
+mod schedule;
+mod shard;
+mod sources;
+mod status;
+mod store;
+mod text;
+mod worker;
 
-pub use budget::DEFAULT_BUDGET;
-pub use catalog::{DeviceEntry, SchemeEntry, builtin_profile, devices, profile, schemes};
-pub use describe::{describe_device, describe_members};
-pub use digests::{cache_folder, trace_digest};
-pub use error::{Error, What};
-pub use job::smallest_bytes;
-pub use label::{check_label, split_label};
-pub use named::Document;
-pub use observer::Observer;
-pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFailure};
-pub use remote::Remote;
-pub use setting::{Setting, Target, device, former_names, scheme, sort};
-pub use span::Span;
-pub use spec::{DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, StudySpec, Tables};
-pub use study::{Finished, Study, acknowledges, version};
-pub use warm_up::WarmUp;
-pub use watching::InMemory;
-pub use workload::{
-    DEFAULT_PROFILE, DEFAULT_REQUESTS, Folding, Origin, Stream, Watched, Workload, WorkloadSpec,
-};
+pub use axis::Axis;
+pub use batch::Batch;
+pub use bucket::{RunBucket, is_bucket};
+pub use catalogue::index;
+pub use check::{Check, Skipped, check};
+pub use choice::Choice;
+pub use coordinator::{Coordinator, Next, Options, Outcome};
+pub use error::Error;
+pub use failures::Failed;
+pub use file::StudyFile;
+pub use make::Watch;
+pub use media::{Moment, Partial};
+pub use plan::{Cell, Plan};
+pub use point::{Point, Shown};
+pub use processes::{Start, run_in_processes, serve};
+pub use rules::{BARE, Fail, Replicate, StopAfter, figure_of, long_time};
+pub use run::run;
+pub use schedule::Counts;
+pub use shard::Shard;
+pub use sources::{PolicyLoader, load_policies_by};
+pub use status::{Status, Values, Visitor, reason, status, visit};
+pub use store::{Known, KnownRow, StudyStore};
+pub use worker::Worker;

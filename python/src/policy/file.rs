@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
-use stripewise_study::{Axis, Failures, NamedPolicy, Part, Policy, PolicyFailure, SchemeSpec};
+use stripewise_runs::{Axis, Failures, NamedPolicy, Part, Policy, PolicyFailure, SchemeSpec};
 
 use super::axes_of;
 use crate::catalog::Scheme;

@@ -3,7 +3,7 @@
 use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use stripewise_study::Failures;
+use stripewise_runs::Failures;
 
 /// A method of a policy during a run, and the view that it is called with.
 pub(super) struct Method<V: PyClass> {

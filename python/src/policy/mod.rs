@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use stripewise_study::{Axis, Failures, NamedPolicy, Part, Policy, PolicyFailure};
+use stripewise_runs::{Axis, Failures, NamedPolicy, Part, Policy, PolicyFailure};
 
 use method::Method;
 

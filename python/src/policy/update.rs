@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use stripewise_array::MemberLoad;
 use stripewise_array::geometry::{Geometry, Place};
 use stripewise_array::update::{Choice, Routine};
-use stripewise_study::Choosing;
+use stripewise_runs::Choosing;
 
 use super::method::Method;
 

@@ -1,7 +1,7 @@
 //! Compares two schemes, each over its own files, under the same loads in turn.
 
 use anyhow::Result;
-use stripewise_study::SchemeSpec;
+use stripewise_runs::SchemeSpec;
 
 use crate::Arguments;
 use crate::bed::Bed;
@@ -12,7 +12,7 @@ use crate::load::{Load, drive};
 pub(crate) fn run(arguments: &Arguments, other: &str) -> Result<()> {
     let array = |named: &str| -> Result<_> {
         let spec = SchemeSpec::parse(named)?;
-        let bed = Bed::new(arguments, stripewise_study::scheme(&spec.document, &spec.settings)?)?;
+        let bed = Bed::new(arguments, stripewise_runs::scheme(&spec.document, &spec.settings)?)?;
         let mut engine = bed.create()?;
         bed.fill(&mut engine)?;
         Ok((bed, engine))

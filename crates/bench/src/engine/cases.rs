@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use comfy_table::Table;
 use stripewise_base::prng::Prng;
 use stripewise_engine::Engine;
-use stripewise_study::SchemeSpec;
+use stripewise_runs::SchemeSpec;
 
 use crate::bed::{Bed, PAGE_BYTES};
 use crate::load::{Load, Pattern, Taken, Watch, drive};
@@ -66,7 +66,7 @@ impl Plain {
 /// Measures all cases and prints them.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let spec = SchemeSpec::parse(&arguments.scheme)?;
-    let scheme = stripewise_study::scheme(&spec.document, &spec.settings)?;
+    let scheme = stripewise_runs::scheme(&spec.document, &spec.settings)?;
     let bed = Bed::new(arguments, scheme)?;
     let plain = Plain::new(arguments.yardstick, bed.plain_files()?)?;
     let mut engine = bed.create()?;

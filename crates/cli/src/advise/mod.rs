@@ -13,19 +13,19 @@ use stripewise_results::Figure;
 use stripewise_results::paired::margin;
 use stripewise_results::summary::{Unit, significant};
 use stripewise_results::totals::{BEHIND, FALLS_BEHIND};
-use stripewise_sim::{Layout, Precondition};
-use stripewise_study::{
-    DEFAULT_DEVICE, Document, Finished, SchemeSpec, Setting, Span, Study, StudySpec, What, Workload,
-    acknowledges,
+use stripewise_runs::{
+    Comparison, ComparisonSpec, DEFAULT_DEVICE, Document, Finished, SchemeSpec, Setting, Span, What,
+    Workload, acknowledges,
 };
+use stripewise_sim::{Layout, Precondition};
 
 use crate::compare::print_settings;
+use crate::comparison::{self, JobsArgs, Patient, RequestArgs, at_least_one};
 use crate::context::{Context, width};
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::human;
 use crate::reliability::{LongTime, runs::Worn};
-use crate::study::{self, JobsArgs, Patient, RequestArgs, at_least_one};
 use crate::table::Table;
 use crate::wrap::wrap;
 
@@ -185,7 +185,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 struct Search<'a> {
     args: &'a Args,
     schemes: Vec<String>,
-    spec: StudySpec,
+    spec: ComparisonSpec,
     workload: Workload,
     /// Bytes that requests are folded onto: by default what the first number of members, the fewest, can take.
     span: Option<u64>,
@@ -204,11 +204,11 @@ impl<'a> Search<'a> {
         Ok(Self { args, schemes, spec, workload, span, candidates: Vec::new(), skipped: Vec::new() })
     }
 
-    fn study(&self, schemes: &[String], layout: Layout) -> Outcome<Study> {
+    fn comparison(&self, schemes: &[String], layout: Layout) -> Outcome<Comparison> {
         let schemes = schemes.iter().map(|name| SchemeSpec::labelled(name)).collect::<Result<_, _>>()?;
         let span = self.span.map_or(Span::default(), Span::Bytes);
-        let spec = StudySpec { schemes, members: layout, span, ..self.spec.clone() };
-        Ok(Study::over(spec, &self.workload)?)
+        let spec = ComparisonSpec { schemes, members: layout, span, ..self.spec.clone() };
+        Ok(Comparison::over(spec, &self.workload)?)
     }
 
     /// Runs every scheme that works over these members.
@@ -217,7 +217,7 @@ impl<'a> Search<'a> {
         for scheme in self.schemes.clone() {
             // A name or a key that does not exist is the user's mistake, not the scheme's.
             SchemeSpec::labelled(&scheme)?;
-            match self.study(std::slice::from_ref(&scheme), layout) {
+            match self.comparison(std::slice::from_ref(&scheme), layout) {
                 Ok(_) => fit.push(scheme),
                 Err(reason) => self.skipped.push(Skipped { scheme, layout, reason }),
             }
@@ -225,14 +225,14 @@ impl<'a> Search<'a> {
         if fit.is_empty() {
             return Ok(());
         }
-        let study = self.study(&fit, layout)?;
+        let comparison = self.comparison(&fit, layout)?;
         if self.candidates.is_empty() && !context.quiet && !self.args.json {
-            print_settings(&study.settings()?, context)?;
+            print_settings(&comparison.settings()?, context)?;
             context.out.flush()?;
         }
-        self.span.get_or_insert(study.span_bytes());
-        let capacities: Vec<u64> = study.capacities().collect();
-        let finished = study::run(&study, self.args.jobs.threads(), context);
+        self.span.get_or_insert(comparison.span_bytes());
+        let capacities: Vec<u64> = comparison.capacities().collect();
+        let finished = comparison::run(&comparison, self.args.jobs.threads(), context);
         let finished = finished.into_iter().collect::<Result<Vec<_>, _>>()?;
         let seeds = self.args.seeds.get() as usize;
         for ((runs, capacities), scheme) in finished.chunks(seeds).zip(capacities.chunks(seeds)).zip(&fit) {
@@ -243,8 +243,8 @@ impl<'a> Search<'a> {
 }
 
 impl Args {
-    fn spec(&self) -> Outcome<StudySpec> {
-        Ok(StudySpec {
+    fn spec(&self) -> Outcome<ComparisonSpec> {
+        Ok(ComparisonSpec {
             seeds: self.seeds,
             device: Document::find(What::Device, &self.device)?,
             precondition: self.precondition,

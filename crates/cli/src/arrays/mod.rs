@@ -25,7 +25,7 @@ use stripewise_base::text::Visible;
 use stripewise_base::units::Bytes;
 use stripewise_engine::owner::release_of;
 use stripewise_engine::{FileError, FileMedia};
-use stripewise_study::{self as study, SchemeSpec};
+use stripewise_runs::{self as runs, SchemeSpec};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
@@ -40,7 +40,7 @@ impl From<FileError> for Failure {
 /// [`scheme_of`] an argument of the user, with a remark for each former name in it.
 fn scheme_named(argument: &str, context: &Context<'_>) -> Outcome<Scheme> {
     let spec = SchemeSpec::parse(argument)?;
-    study::former_names(&spec.document, &spec.settings).iter().for_each(|remark| context.remark(remark));
+    runs::former_names(&spec.document, &spec.settings).iter().for_each(|remark| context.remark(remark));
     scheme_of(argument)
 }
 
@@ -48,7 +48,7 @@ fn scheme_named(argument: &str, context: &Context<'_>) -> Outcome<Scheme> {
 /// empties.
 fn scheme_of(argument: &str) -> Outcome<Scheme> {
     let spec = SchemeSpec::parse(argument)?;
-    let mut scheme = study::scheme(&spec.document, &spec.settings)?;
+    let mut scheme = runs::scheme(&spec.document, &spec.settings)?;
     scheme.metadata = Metadata::On;
     scheme.placement.buffer_persistence = Persistence::Volatile;
     if scheme.cache.policy != CachePolicy::None {

@@ -5,13 +5,13 @@ use stripewise_papers::{
     EvaluationOptions, GainMap, Intervals, MapLine, Measured, Paper, Search, StudyPoint, measure_decisions,
 };
 use stripewise_report::{Claims, Logging, RatioLine, RatioMap, Report, Source};
-use stripewise_study::overhead::Cost;
-use stripewise_study::{Finished, Study, bibliography};
+use stripewise_runs::overhead::Cost;
+use stripewise_runs::{Comparison, Finished, bibliography};
 
 use super::{Args, Spans};
+use crate::comparison::Patient;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
-use crate::study::Patient;
 
 /// A paper of the report, with its number.
 const PAPERS: [(&str, stripewise_report::Paper); 5] = {
@@ -89,11 +89,11 @@ impl Evaluation {
         context: &Context<'_>,
     ) -> Outcome<Vec<Measured>> {
         let mut all = Vec::new();
-        let spec = |point: &StudyPoint| Ok(paper.study(point, options)?);
+        let spec = |point: &StudyPoint| Ok(paper.comparison(point, options)?);
         let searches = paper.searches(options)?;
         let mut spans = Spans::new();
-        let mut take = |point: &StudyPoint, study: &Study, finished: Vec<Finished>| -> Outcome {
-            all.push(self.take(paper, point, study, finished)?);
+        let mut take = |point: &StudyPoint, comparison: &Comparison, finished: Vec<Finished>| -> Outcome {
+            all.push(self.take(paper, point, comparison, finished)?);
             Ok(())
         };
         if searches.is_empty() {
@@ -115,10 +115,10 @@ impl Evaluation {
         &mut self,
         paper: &Paper,
         point: &StudyPoint,
-        study: &Study,
+        comparison: &Comparison,
         finished: Vec<Finished>,
     ) -> Outcome<Measured> {
-        let requests = || study.folded(&Patient);
+        let requests = || comparison.folded(&Patient);
         let name = paper.report_name(point)?;
         if !self.is_first_over {
             self.intervals.extend(paper.intervals(point, requests)?);
@@ -185,7 +185,7 @@ impl Args {
         options: &EvaluationOptions,
         context: &Context<'_>,
     ) -> Outcome<Option<Search<'p>>> {
-        let spec = |point: &StudyPoint| Ok(paper.study(point, options)?);
+        let spec = |point: &StudyPoint| Ok(paper.comparison(point, options)?);
         loop {
             let mut found = None;
             self.evaluate(

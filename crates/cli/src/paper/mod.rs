@@ -14,13 +14,13 @@ use stripewise_base::units::Count;
 use stripewise_papers::{EvaluationOptions, Paper, TABLES, claims_of};
 use stripewise_report::Report;
 use stripewise_results::shared;
-use stripewise_study::{Finished, Study, StudySpec, bibliography};
+use stripewise_runs::{Comparison, ComparisonSpec, Finished, bibliography};
 
+use crate::comparison::{self, Patient, at_least_one};
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::report;
-use crate::study::{self, Patient, at_least_one};
 use crate::table::Table;
 
 const EXAMPLES: &[Example] = &[
@@ -87,7 +87,7 @@ pub(crate) struct Args {
     rows: Vec<String>,
 
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = study::seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = comparison::seed)]
     seed: u64,
 
     /// Repeat the evaluation with N seeds, from --seed on: results are typical values with 95 % intervals
@@ -221,22 +221,23 @@ impl Args {
         points: &[P],
         context: &Context<'_>,
         is_slice: impl Fn(&P) -> bool,
-        spec: impl Fn(&P) -> Outcome<StudySpec>,
-        mut take: impl FnMut(&P, &Study, Vec<Finished>) -> Outcome,
+        spec: impl Fn(&P) -> Outcome<ComparisonSpec>,
+        mut take: impl FnMut(&P, &Comparison, Vec<Finished>) -> Outcome,
     ) -> Outcome<Spans> {
         let mut spans = Spans::new();
         let jobs =
             self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
         for (index, point) in points.iter().enumerate() {
             context.remark(&format!("study {} of {}: {point}", index + 1, points.len()));
-            let made = || -> Outcome<(Study, Vec<Finished>)> {
-                let study = Study::new(spec(point)?, &Patient)?;
-                let finished = study::run(&study, jobs, context).into_iter().collect::<Result<_, _>>()?;
-                Ok((study, finished))
+            let made = || -> Outcome<(Comparison, Vec<Finished>)> {
+                let comparison = Comparison::new(spec(point)?, &Patient)?;
+                let finished =
+                    comparison::run(&comparison, jobs, context).into_iter().collect::<Result<_, _>>()?;
+                Ok((comparison, finished))
             };
-            let taken = made().and_then(|(study, finished)| {
-                spans.push((point.to_string(), study.span_bytes()));
-                take(point, &study, finished)
+            let taken = made().and_then(|(comparison, finished)| {
+                spans.push((point.to_string(), comparison.span_bytes()));
+                take(point, &comparison, finished)
             });
             match taken {
                 Ok(()) => {}
@@ -270,7 +271,8 @@ impl Args {
         if self.json {
             report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
             let mut json = json;
-            let each = spans.iter().map(|(study, bytes)| json!({ "study": study, "span_bytes": bytes }));
+            let each =
+                spans.iter().map(|(comparison, bytes)| json!({ "study": comparison, "span_bytes": bytes }));
             json["spans"] = each.collect();
             return context.json(&json);
         }

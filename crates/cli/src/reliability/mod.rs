@@ -141,7 +141,7 @@ pub(crate) struct Args {
         value_name = "N",
         default_value_t = 1,
         requires = "monte_carlo",
-        value_parser = crate::study::seed,
+        value_parser = crate::comparison::seed,
         help_heading = "Simulation"
     )]
     seed: u64,

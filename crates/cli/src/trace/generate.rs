@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use stripewise_base::units::Count;
-use stripewise_study::{Origin, Workload, WorkloadSpec};
+use stripewise_runs::{Origin, Workload, WorkloadSpec};
 use stripewise_trace::FormatName;
 use stripewise_trace::fold::Fold;
 use stripewise_trace::generate::catalog;
 
 use super::copy::{Output, format_for};
+use crate::comparison::Patient;
 use crate::context::Context;
 use crate::examples::{Example, section_and};
 use crate::failure::Outcome;
-use crate::study::Patient;
 
 const EXAMPLES: &[Example] = &[
     (
@@ -49,7 +49,7 @@ pub(super) struct Args {
     requests: Option<Count>,
 
     /// The seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::study::seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::comparison::seed)]
     seed: u64,
 
     #[command(flatten)]

@@ -185,7 +185,7 @@ fn a_study_on_another_place_is_handed_over_to_the_python_package() {
     };
     let bin = sandbox.path().join("bin");
     let (code, said, _) = on(&format!("{}:/usr/bin:/bin", bin.display()), None);
-    let build = format!("--build={}", stripewise_study::version());
+    let build = format!("--build={}", stripewise_runs::version());
     let expected = [
         "-P",
         "-m",

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use stripewise_campaign::{Coordinator, Next, Options, Plan, StudyFile, StudyStore};
+use stripewise_study::{Coordinator, Next, Options, Plan, StudyFile, StudyStore};
 
 use crate::study_workers::{children, pairs, wait_for};
 use crate::support::{Sandbox, msr_trace};

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use stripewise_campaign::StudyStore;
+use stripewise_study::StudyStore;
 
 use crate::support::Sandbox;
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use stripewise_campaign::StudyStore;
+use stripewise_study::StudyStore;
 
 use crate::proxy::{Fault, Proxy};
 use crate::server::Server;

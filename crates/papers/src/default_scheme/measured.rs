@@ -1,7 +1,7 @@
 //! What the runs of a contest measured.
 
 use stripewise_results::{Error, Figures};
-use stripewise_study::Finished;
+use stripewise_runs::Finished;
 
 use super::plan::{Cell, PlannedClaim};
 use crate::gain::Gain;

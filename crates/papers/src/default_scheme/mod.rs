@@ -26,7 +26,7 @@ mod tests {
         }
         for cell in all {
             assert_eq!(cell.spec.schemes.len(), if cell.row == PlannedClaim::F { 2 } else { 3 }, "{cell}");
-            stripewise_study::Study::new(cell.spec.clone(), &())
+            stripewise_runs::Comparison::new(cell.spec.clone(), &())
                 .unwrap_or_else(|error| panic!("{cell}: {error}"));
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use stripewise_flash::Level;
+use stripewise_runs::{ComparisonSpec, Document, Origin, SchemeSpec, What, WorkloadSpec};
 use stripewise_sim::Layout;
-use stripewise_study::{Document, Origin, SchemeSpec, StudySpec, What, WorkloadSpec};
 use stripewise_trace::fold::Fold;
 
 use crate::plan::over_span_of;
@@ -135,7 +135,7 @@ pub struct Cell {
     /// The workload, as the paper's evaluation names it.
     pub workload: String,
     /// The study.
-    pub spec: StudySpec,
+    pub spec: ComparisonSpec,
 }
 
 impl fmt::Display for Cell {
@@ -146,12 +146,12 @@ impl fmt::Display for Cell {
 
 impl Cell {
     /// `spec`, a study of the paper's evaluation, with the schemes of the contest.
-    fn new(row: PlannedClaim, workload: String, spec: StudySpec) -> Result<Self, Error> {
+    fn new(row: PlannedClaim, workload: String, spec: ComparisonSpec) -> Result<Self, Error> {
         let variation = row.variation();
         let mut schemes = vec![row.own().1.to_owned(), format!("{OURS}{variation}")];
         schemes.extend(row.acknowledge().map(|alike| format!("{OURS}{variation}{alike}")));
         let parsed = schemes.iter().map(|scheme| SchemeSpec::parse(scheme)).collect::<Result<_, _>>()?;
-        let spec = over_span_of(StudySpec { schemes: parsed, ..spec }, schemes)?;
+        let spec = over_span_of(ComparisonSpec { schemes: parsed, ..spec }, schemes)?;
         Ok(Self { row, workload, spec })
     }
 }
@@ -189,7 +189,7 @@ pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
         for (workload, speed) in SPED_UP {
             let points = paper.points_at(workload, 100 * speed, &requested)?;
             let Some(point) = points.iter().find(|point| point.text("part") == "spedup") else { continue };
-            let spec = paper.study(point, &requested)?;
+            let spec = paper.comparison(point, &requested)?;
             all.push(Cell::new(PlannedClaim::E, workload.to_owned(), spec)?);
         }
     }
@@ -225,7 +225,7 @@ fn add(
     let paper = Paper::find(number)?;
     let requested = options_of(&paper, options);
     for point in paper.points(&requested)?.iter().filter(|point| shown(point)) {
-        all.push(Cell::new(row, point.text(name), paper.study(point, &requested)?)?);
+        all.push(Cell::new(row, point.text(name), paper.comparison(point, &requested)?)?);
     }
     Ok(())
 }
@@ -238,16 +238,16 @@ const REQUESTS_004: u64 = 60_000;
 const BLOCKS_004: &str = "device.geometry.blocks=48";
 
 /// A workload of paper 004 over its four SSDs.
-fn paper004(workload: &str, options: &EvaluationOptions) -> Result<StudySpec, Error> {
+fn paper004(workload: &str, options: &EvaluationOptions) -> Result<ComparisonSpec, Error> {
     let requests = Some(options.requests.unwrap_or(REQUESTS_004));
     let origin = Origin::Profile(format!("paper004/{workload}"));
-    Ok(StudySpec {
+    Ok(ComparisonSpec {
         workload: WorkloadSpec { origin, requests, fold: Fold::Modulo },
         seed: options.seed,
         device: Document::find(What::Device, "paper004")?,
         members: Layout { level: Level::Ssd, devices: 4 },
         settings: vec![BLOCKS_004.parse().expect("a key and a number")],
         out: options.out.clone(),
-        ..StudySpec::new(Vec::new())?
+        ..ComparisonSpec::new(Vec::new())?
     })
 }

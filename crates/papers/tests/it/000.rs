@@ -95,6 +95,6 @@ fn the_results_on_lun_traces_need_these_alone() {
     assert_eq!(names(&["0a"]).len(), 54);
     let quick = EvaluationOptions { quick: true, ..all_claims(&paper) };
     let point = &paper.points(&quick).unwrap_or_else(|error| panic!("{error}"))[0];
-    let spec = paper.study(point, &quick).unwrap_or_else(|error| panic!("{error}"));
+    let spec = paper.comparison(point, &quick).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(spec.workload.requests, Some(50_000));
 }

@@ -100,7 +100,7 @@ fn a_claim_takes_the_schemes_that_it_needs() {
     let (ours, theirs): (Vec<_>, Vec<_>) = main.partition(|point| point.text("level") == "RAID-6 of 7");
     assert!(theirs.len() == 10 && theirs.iter().all(|point| point.schemes().len() == 11));
     assert!(ours.len() == 5 && ours.iter().all(|point| point.schemes() == ["rdp", "x-code"]), "{ours:?}");
-    let spec = paper.study(ours[0], &all_claims(&paper)).unwrap_or_else(|error| panic!("{error}"));
+    let spec = paper.comparison(ours[0], &all_claims(&paper)).unwrap_or_else(|error| panic!("{error}"));
     assert!(format!("{:?}", spec.members).contains("devices: 7"), "{:?}", spec.members);
 }
 
@@ -111,7 +111,7 @@ fn a_part_of_a_workload_has_a_part_of_the_array() {
         let all_claims = stripewise_papers::EvaluationOptions { requests, ..only(&paper, &["1c"]) };
         let points = paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
         let point = points.iter().find(|point| point.text("workload") == workload).expect("a workload");
-        let spec = paper.study(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
+        let spec = paper.comparison(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
         (format!("{:?}", spec.settings), format!("{:?}", spec.workload.origin))
     };
     for (share, channels, blocks) in [(1.1, 8, 85), (0.75, 8, 58), (0.5, 4, 77), (0.1, 1, 62), (0.001, 1, 40)]
@@ -134,7 +134,7 @@ fn requests_are_those_of_the_profiles() {
     let all_claims = stripewise_papers::EvaluationOptions { quick: true, ..all_claims(&paper) };
     for point in paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}")) {
         let name = format!("paper001/{}", point.text("workload"));
-        let found = stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
+        let found = stripewise_runs::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
         if let Some(profile) = found.profile {
             assert_eq!(point.count("counted"), Some(profile.requests.0 / 10), "{name}");
         } else {

@@ -74,7 +74,7 @@ fn the_profiles_are_those_of_table_2() {
     for search in &searches {
         let point = &search.point(&all_claims).unwrap_or_else(|error| panic!("{error}"))[0];
         let name = format!("paper002/{}", point.text("workload"));
-        let found = stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
+        let found = stripewise_runs::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
         let profile = found.profile.expect("a profile");
         let line: Vec<f64> = point
             .text("line")
@@ -128,7 +128,7 @@ fn a_workload_is_sent_as_fast_as_makes_its_chips_as_busy_as_printed() {
     let speed = points[1].count("speed").expect("a speed") as f64;
     assert!((speed * 1e-6 / 0.157_154 - 1.0).abs() < 0.01, "{speed}");
     let pacing = |at: usize| {
-        let spec = paper.study(&points[at], &all_claims).unwrap_or_else(|error| panic!("{error}"));
+        let spec = paper.comparison(&points[at], &all_claims).unwrap_or_else(|error| panic!("{error}"));
         spec.pacing.map(|pacing| pacing.to_string())
     };
     assert_eq!(pacing(0).as_deref(), Some("open:1"));

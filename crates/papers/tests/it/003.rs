@@ -2,7 +2,7 @@
 
 use stripewise_papers::{Columns, EvaluationOptions, Measured, Paper, StudyPoint, Verdict};
 
-use stripewise_study::WarmUp;
+use stripewise_runs::WarmUp;
 
 use crate::support::{all_claims, exact, made_up_with, of_all, text, verdicts};
 
@@ -155,12 +155,12 @@ fn the_evaluated_points_and_mixes_are_the_profiles() {
     for point in grid {
         let [size, interval, write] = ["size", "interval", "write"].map(|name| point.text(name));
         let name = format!("paper003/w-{size}-{interval}-{write}");
-        let found = stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
+        let found = stripewise_runs::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}"));
         let spec = format!("size={size}KiB,interval={interval}ms,write={write}%");
         assert!(found.generator.contains(&spec), "{name}: {}", found.generator);
     }
     for mix in points.iter().filter(|point| point.text("part") == "changing") {
-        assert!(stripewise_study::builtin_profile(&format!("paper003/{}", mix.text("workload"))).is_ok());
+        assert!(stripewise_runs::builtin_profile(&format!("paper003/{}", mix.text("workload"))).is_ok());
     }
 }
 
@@ -177,12 +177,12 @@ fn warm_up_writes_an_eighth_of_the_span_or_uses_up_the_reserve() {
         point.text("level") == "RAID-5" && is_preset && (large || main || part == "changing")
     };
     for point in points.iter().filter(ours) {
-        let spec = paper.study(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
+        let spec = paper.comparison(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
         let WarmUp::Requests(warmup) = spec.warmup else { panic!("{point}: its warm-up is given") };
         if [300_000, 700_000].contains(&warmup) {
             continue;
         }
-        let requests = stripewise_study::Workload::new(&spec.workload, 1, &()).expect("known");
+        let requests = stripewise_runs::Workload::new(&spec.workload, 1, &()).expect("known");
         let (mut source, mut batch) = (requests.open(&()).expect("generated"), Vec::with_capacity(4096));
         let (mut written, mut count) = (0u64, 0u64);
         loop {

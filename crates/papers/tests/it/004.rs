@@ -126,7 +126,7 @@ fn warm_up_takes_what_the_profiles_write() {
     for point in points.iter().filter(|point| point.text("state") == "full") {
         let name = format!("paper004/{}", point.text("workload"));
         let profile =
-            stripewise_study::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}")).profile;
+            stripewise_runs::builtin_profile(&name).unwrap_or_else(|error| panic!("{error}")).profile;
         let profile = profile.expect("a profile");
         let kib = profile.sizes.write.as_ref().and_then(|law| law.mean_kib).expect("a mean size");
         // A tenth of four SSDs of 64 blocks a plane, and two pages for each that a small write writes.

@@ -60,7 +60,7 @@ fn evaluate(text: &str) -> Result<String, Error> {
     let all_claims = all_claims(&paper);
     let mut all = Vec::new();
     for point in paper.points(&all_claims)? {
-        paper.study(&point, &all_claims)?;
+        paper.comparison(&point, &all_claims)?;
         let columns = |ns: f64| {
             let mut columns = Columns::default();
             columns.set("response_mean_ns", ns);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use stripewise_papers::{Paper, PrintedFigure};
-use stripewise_study::bibliography;
+use stripewise_runs::bibliography;
 
 /// A page of the evidence.
 pub(crate) fn page_at(name: &str) -> PathBuf {

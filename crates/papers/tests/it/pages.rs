@@ -1,7 +1,7 @@
 //! The pages of the papers' evaluations: short, and with every claim as the paper's file prints it.
 
 use stripewise_papers::Verdict;
-use stripewise_study::bibliography;
+use stripewise_runs::bibliography;
 
 use crate::figures::{page_at, papers};
 

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use stripewise_papers::{EvaluationOptions, GainMap, Measured, Paper, StudyPoint, Verdict, claims_of};
-use stripewise_study::{Study, StudySpec, smallest_bytes};
+use stripewise_runs::{Comparison, ComparisonSpec, smallest_bytes};
 
 use crate::support::{ALL_COLUMNS, all_claims, exact, made_up, of_all, only, verdicts};
 
@@ -41,8 +41,8 @@ fn every_study_resolves_in_full_and_in_part() {
             let all_claims = EvaluationOptions { quick, ..all_claims(&paper) };
             for point in paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}")) {
                 let spec =
-                    paper.study(&point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
-                Study::new(spec, &()).unwrap_or_else(|error| panic!("{point}: {error}"));
+                    paper.comparison(&point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
+                Comparison::new(spec, &()).unwrap_or_else(|error| panic!("{point}: {error}"));
             }
         }
     });
@@ -52,14 +52,15 @@ fn every_study_resolves_in_full_and_in_part() {
 fn each_scheme_of_a_paper_gets_the_requests_of_the_whole_comparison_when_it_runs_alone() {
     each(|paper| {
         let all_claims = EvaluationOptions { requests: Some(10_000), quick: true, ..all_claims(&paper) };
-        let of = |spec: StudySpec| Study::new(spec, &()).map(|study| study.span_bytes()).ok();
+        let of = |spec: ComparisonSpec| Comparison::new(spec, &()).map(|study| study.span_bytes()).ok();
         for point in paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}")).iter().step_by(7) {
-            let spec = paper.study(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
+            let spec =
+                paper.comparison(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
             let whole = of(spec.clone());
             assert_eq!(smallest_bytes(&spec).ok(), whole, "{point}");
             for one in &spec.schemes {
                 let schemes = vec![one.clone()];
-                assert_eq!(of(StudySpec { schemes, ..spec.clone() }), whole, "{point}: {one:?}");
+                assert_eq!(of(ComparisonSpec { schemes, ..spec.clone() }), whole, "{point}: {one:?}");
             }
         }
     });
@@ -94,7 +95,8 @@ fn claims_that_need_a_part_of_the_schemes_get_the_requests_of_all() {
         let of = |all_claims: EvaluationOptions| -> Vec<(String, String)> {
             let points = paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
             let spans = points.iter().map(|point| {
-                let spec = paper.study(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
+                let spec =
+                    paper.comparison(point, &all_claims).unwrap_or_else(|error| panic!("{point}: {error}"));
                 (point.to_string(), format!("{:?}", spec.span))
             });
             spans.collect()
