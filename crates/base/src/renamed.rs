@@ -6,13 +6,21 @@ use toml::{Table, Value};
 /// Keys, as paths through the tables of a scheme or a device: the former path and the present one.
 const KEYS: [(&str, &str); 1] = [("elastic.survivors", "elastic.relocations")];
 
+/// Sections: the former name and the present one.
+const SECTIONS: [(&str, &str); 1] = [("log", "parity_logging")];
+
 /// Values: the path of the key, the former value and the present one.
 const VALUES: [(&str, &str, &str); 2] =
     [("parity.window", "elements", "members"), ("ftl.pool", "element", "member")];
 
 /// The present path of the key at `path`, if that is a former path.
-pub fn key(path: &str) -> Option<&'static str> {
-    KEYS.iter().find(|(former, _)| *former == path).map(|(_, present)| *present)
+pub fn key(path: &str) -> Option<String> {
+    if let Some((_, present)) = KEYS.iter().find(|(former, _)| *former == path) {
+        return Some((*present).to_owned());
+    }
+    let (section, key) = path.split_once('.')?;
+    let (_, present) = SECTIONS.iter().find(|(former, _)| *former == section)?;
+    Some(format!("{present}.{key}"))
 }
 
 /// The present name of the `value` of the key at `path`, if it is a former name.
@@ -21,8 +29,13 @@ pub fn value(path: &str, value: &str) -> Option<&'static str> {
     VALUES.iter().find(names).map(|(_, _, present)| *present)
 }
 
-/// Whether `word` is the former name of a key or value: messages do not propose it.
-pub fn is_former(word: &str) -> bool {
+/// Whether `word`, one of the `known` words of a place, is the former name of a key, a section or a value there: messages do
+/// not propose it.
+pub fn is_former(word: &str, known: &[&str]) -> bool {
+    // `log` is also the present name of a value elsewhere.
+    if SECTIONS.iter().any(|(former, present)| *former == word && known.contains(present)) {
+        return true;
+    }
     let keys = KEYS.iter().filter_map(|(former, _)| former.rsplit('.').next());
     keys.chain(VALUES.iter().map(|(_, former, _)| *former)).any(|former| former == word)
 }
@@ -37,6 +50,14 @@ pub fn modernize(table: &mut Table) -> Vec<String> {
         {
             put(table, present, value);
             remarks.push(remark(former, present));
+        }
+    }
+    for (former, present) in SECTIONS {
+        if !table.contains_key(present)
+            && let Some(section) = table.remove(former)
+        {
+            table.insert(present.to_owned(), section);
+            remarks.push(remark(&format!("[{former}]"), &format!("[{present}]")));
         }
     }
     for (path, former, present) in VALUES {
@@ -93,6 +114,28 @@ mod tests {
             remarks[0],
             "`elastic.survivors` is now `elastic.relocations`; the next release will refuse the former name"
         );
+    }
+
+    #[test]
+    fn a_former_section_becomes_the_present_one_with_its_keys() {
+        let (table, remarks) = modernized("[log]\ncommits = 2");
+        assert_eq!(table, "[parity_logging]\ncommits = 2".parse().unwrap());
+        assert_eq!(
+            remarks,
+            ["`[log]` is now `[parity_logging]`; the next release will refuse the former name"]
+        );
+        assert_eq!(key("log.commits").as_deref(), Some("parity_logging.commits"));
+        assert_eq!(key("elastic.survivors").as_deref(), Some("elastic.relocations"));
+        assert_eq!(key("parity_logging.commits"), None);
+        let both = "[log]\ncommits = 2\n[parity_logging]\ncommits = 3";
+        assert_eq!(modernized(both), (both.parse().unwrap(), Vec::new()));
+    }
+
+    #[test]
+    fn the_name_of_a_former_section_is_proposed_where_it_is_a_present_value() {
+        assert!(is_former("log", &["log", "parity_logging", "zones"]));
+        assert!(!is_former("log", &["in-place", "log"]));
+        assert!(is_former("survivors", &["survivors", "relocations"]));
     }
 
     #[test]

@@ -84,8 +84,8 @@ impl ConfigError {
         let shown = error.span().and_then(|span| text.get(span)).unwrap_or("");
         let exact = shown.trim_matches(['"', '\'']) == unknown.name;
         let span = if exact { error.span() } else { find_once(text, &unknown.name).or(error.span()) };
-        let known = unknown.known.iter().map(String::as_str).filter(|name| !renamed::is_former(name));
-        let known: Vec<&str> = known.collect();
+        let all: Vec<&str> = unknown.known.iter().map(String::as_str).collect();
+        let known: Vec<&str> = all.iter().copied().filter(|name| !renamed::is_former(name, &all)).collect();
         Self::at(file, text, span, self::unknown(unknown.what, &unknown.name, &known))
     }
 }

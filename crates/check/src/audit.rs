@@ -94,7 +94,7 @@ impl Audit<'_> {
             return Some(self.array.memory_ref().page(page).to_vec());
         }
         let mut content = self.read(row, column)?.to_vec();
-        let Some(member) = self.array.log_member(column - self.array.geometry().data) else {
+        let Some(member) = self.array.parity_log_member(column - self.array.geometry().data) else {
             return Some(content);
         };
         for page in self.array.delta_pages(row) {
@@ -230,7 +230,7 @@ impl Audit<'_> {
         let Some(parity) = column.checked_sub(self.array.geometry().data) else { return false };
         let is_lost = |member| self.array.is_failed(member);
         self.unlogged.contains_key(&(row.number(), parity))
-            || self.array.log_member(parity).is_some_and(is_lost)
+            || self.array.parity_log_member(parity).is_some_and(is_lost)
     }
 
     /// Checks that a row marked as lost has lost more chunks than the code tolerates.

@@ -301,7 +301,7 @@ impl<'a> CaseRun<'a> {
         for chunk in self.simulation.array.lost_content() {
             self.lost.insert(chunk, self.event.get());
         }
-        self.look_at_log();
+        self.look_at_parity_log();
         self.look_at_elastic()?;
         self.look_at_power()?;
         if self.simulation.world.host.ended.is_empty() {
@@ -318,11 +318,11 @@ impl<'a> CaseRun<'a> {
     }
 
     /// Records the rows with unreadable deltas: a delta is on a lost log member, or its read failed.
-    fn look_at_log(&mut self) {
+    fn look_at_parity_log(&mut self) {
         let array = &self.simulation.array;
         let geometry = array.geometry();
         for parity in 0..geometry.parity() {
-            let Some(member) = array.log_member(parity) else { return };
+            let Some(member) = array.parity_log_member(parity) else { return };
             let rows = if array.is_failed(member) { geometry.rows() } else { 0 };
             for row in (0..rows).filter(|&row| array.delta_pages(RowNo::new(row)).next().is_some()) {
                 self.unlogged.insert((row, parity), self.event.get());
@@ -449,8 +449,8 @@ impl<'a> CaseRun<'a> {
                 "all was written out, but {late} rows are late and {kept} old versions kept"
             ));
         }
-        let taken = self.simulation.array.log_pages_taken();
-        if taken > 0 && self.case.scheme.log.commit == Commit::Watermark {
+        let taken = self.simulation.array.parity_log_pages_taken();
+        if taken > 0 && self.case.scheme.parity_logging.commit == Commit::Watermark {
             return Err(format!("all was written out, but {taken} pages of the log are taken"));
         }
         let pages = self.simulation.array.memory().in_use();
@@ -486,7 +486,7 @@ impl<'a> CaseRun<'a> {
             || self.audit().gathers()
             || self.audit().moves()
             || has_marks
-            || array.log_pages_taken() > 0
+            || array.parity_log_pages_taken() > 0
         {
             let Some(lost) = losses.get(self.case.seed as usize % losses.len().max(1)) else {
                 return Ok(());

@@ -24,10 +24,10 @@ use stripewise_base::prng::Prng;
 use stripewise_code::Kind;
 
 pub(crate) use self::draw::Draw;
-use self::faults::{faults, late_answers, log_losses, losses, slow_members};
+use self::faults::{faults, late_answers, losses, parity_log_losses, slow_members};
 use self::requests::requests;
 use self::scheme::{
-    array, cache, coordination, first_writes, in_bytes, layout, log_section, membership, scheme,
+    array, cache, coordination, first_writes, in_bytes, layout, membership, parity_logging_section, scheme,
 };
 use crate::case::Case;
 use crate::device;
@@ -110,7 +110,7 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     };
     let mut log = log;
     if let Some(log) = &mut log {
-        case.scheme.log = log_section(log, page_bytes);
+        case.scheme.parity_logging = parity_logging_section(log, page_bytes);
     }
     let geometry = case.geometry().ok()?;
     if geometry.rows() < 2 {
@@ -123,7 +123,7 @@ fn attempt(seed: u64, draw: &mut Draw, log: Option<&mut Draw>) -> Option<Case> {
     }
     case.losses = losses(draw, &geometry, case.requests.len() as u64);
     if let Some(log) = log {
-        log_losses(log, &geometry, case.requests.len() as u64, &mut case.losses);
+        parity_log_losses(log, &geometry, case.requests.len() as u64, &mut case.losses);
     }
     Some(case)
 }

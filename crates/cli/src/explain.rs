@@ -353,7 +353,7 @@ fn settings(
         [one] => format!("chunk {one}"),
         zones => format!("zones of chunks of {}", zones.join(", ")),
     };
-    let log = match scheme.log_members() {
+    let log = match scheme.parity_log_members() {
         0 => String::new(),
         log => format!(" + {log} log"),
     };

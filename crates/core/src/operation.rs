@@ -33,8 +33,8 @@ pub enum Class {
     PreRead,
     /// Parity.
     Parity,
-    /// Deltas of parity that are written to a log.
-    Log,
+    /// Deltas of parity that are written to a parity log.
+    ParityLog,
     /// Content from which a degraded or redirected read decodes.
     Decode,
     /// Decoded content that is written back.
@@ -57,7 +57,7 @@ impl Class {
         Self::HostWrite,
         Self::PreRead,
         Self::Parity,
-        Self::Log,
+        Self::ParityLog,
         Self::Decode,
         Self::Repair,
         Self::ArrayGcRead,
@@ -72,7 +72,7 @@ impl Class {
             Self::HostWrite => "host write",
             Self::PreRead => "pre-read",
             Self::Parity => "parity",
-            Self::Log => "log",
+            Self::ParityLog => "log",
             Self::Decode => "decode",
             Self::Repair => "repair",
             Self::ArrayGcRead => "array GC read",

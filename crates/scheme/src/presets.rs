@@ -99,12 +99,29 @@ mod tests {
             assert_eq!(Scheme::from_toml(name, &text).unwrap(), scheme);
             let section = match scheme.placement.policy {
                 PlacementPolicy::InPlace => "[placement]",
-                PlacementPolicy::ParityLogging => "[log]",
+                PlacementPolicy::ParityLogging => "[parity_logging]",
                 PlacementPolicy::Elastic => "[elastic]",
                 PlacementPolicy::McRais => "[zones",
             };
             assert!(text.contains(section), "{name} hides {section}");
         }
+    }
+
+    #[test]
+    fn parity_logging_is_read_under_both_names_and_recorded_under_the_former_one() {
+        let text = |section: &str| {
+            let placement = "[placement]\npolicy = 'parity-logging'";
+            format!("name = 'x'\n{placement}\n[{section}]\ncommits = 7")
+        };
+        let scheme = Scheme::from_toml("x", &text("parity_logging")).unwrap();
+        assert_eq!(scheme.parity_logging.commits, 7);
+        assert_eq!(Scheme::from_toml("x", &text("log")).unwrap(), scheme, "an array may have recorded it");
+        let both = text("log") + "\n[parity_logging]\ncommits = 7";
+        assert!(Scheme::from_toml("x", &both).unwrap_err().to_string().contains("duplicate field"));
+        // What users see, and what digests and superblocks have.
+        let shown = scheme.to_toml();
+        assert!(shown.contains("\n[parity_logging]\n") && !shown.contains("[log]"), "{shown}");
+        assert!(scheme.to_settings().contains("[log]\ncommits = 7"), "{}", scheme.to_settings());
     }
 
     #[test]

@@ -27,7 +27,7 @@ use stripewise_policy::update::Update;
 use crate::placement::JournalSection;
 use crate::placement::ZonesSection;
 use crate::placement::{ClassBy, ElasticSection};
-use crate::placement::{LogSection, Placement};
+use crate::placement::{ParityLoggingSection, Placement};
 
 /// A named choice of one policy on every axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,9 +56,15 @@ pub struct Scheme {
     /// The content that is kept in memory before it is written to the members.
     #[serde(default, skip_serializing_if = "CacheSection::is_default")]
     pub cache: CacheSection,
-    /// The log of the placement `parity-logging`.
-    #[serde(default, skip_serializing_if = "LogSection::is_default")]
-    pub log: LogSection,
+    /// How the placement `parity-logging` logs changes of parity.
+    // Digests of runs, superblocks and saved cases have the section under its former name, and keep it.
+    #[serde(
+        default,
+        rename = "log",
+        alias = "parity_logging",
+        skip_serializing_if = "ParityLoggingSection::is_default"
+    )]
+    pub parity_logging: ParityLoggingSection,
     /// How hot chunks are distinguished from cold ones; the placement `elastic` writes the two separately.
     #[serde(default, skip_serializing_if = "HotnessSection::is_default")]
     pub hotness: HotnessSection,
@@ -305,7 +311,7 @@ pub enum Metadata {
 /// Sections of a scheme that are written in addition to its own output.
 #[derive(Serialize)]
 struct RequiredSections<'a> {
-    log: Option<&'a LogSection>,
+    parity_logging: Option<&'a ParityLoggingSection>,
     mix: Option<&'a MixSection>,
     zones: Option<&'a ZonesSection>,
     elastic: Option<&'a ElasticSection>,
@@ -357,17 +363,23 @@ impl Scheme {
         read_toml(file, text).map_err(|error| SchemeError::Syntax(error.to_string()))
     }
 
-    /// The scheme as TOML, with every default written out.
+    /// The scheme as TOML, with every default written out and every section under its present name.
     pub fn to_toml(&self) -> String {
-        let written = toml::to_string(self).and_then(|text| Ok(text + &toml::to_string(&self.required())?));
-        written.expect("a scheme holds nothing that TOML cannot say")
+        let mut text = toml::to_string(self).expect("a scheme holds nothing that TOML cannot say");
+        let (former, present) = ("\n[log]\n", "\n[parity_logging]\n");
+        // Texts of users, which might contain the same line, come before all sections.
+        if let Some(at) = text.rfind(former).filter(|_| !self.parity_logging.is_default()) {
+            text.replace_range(at..at + former.len(), present);
+        }
+        text + &toml::to_string(&self.required()).expect("a section holds nothing that TOML cannot say")
     }
 
     /// The sections that the placement uses but that serialization omits, because all their values are defaults.
     fn required(&self) -> RequiredSections<'_> {
         let facts = self.placement.facts();
         RequiredSections {
-            log: (facts.logs_parity && self.log.is_default()).then_some(&self.log),
+            parity_logging: (facts.logs_parity && self.parity_logging.is_default())
+                .then_some(&self.parity_logging),
             mix: (self.asks_mix() && self.mix.is_default()).then_some(&self.mix),
             zones: (facts.has_zones && self.zones.is_default()).then_some(&self.zones),
             elastic: (facts.forms_stripes && self.elastic.is_default()).then_some(&self.elastic),

@@ -105,7 +105,7 @@ impl<M: Memory> Array<M> {
                     gather.assume_written(pages, exec.geometry());
                 }
                 placement.encode_assume_written(pages, exec);
-                placement.log_assume_written(pages, exec);
+                placement.parity_log_assume_written(pages, exec);
             }
             Placed::Log(array) => array.placement.assume_written(pages, &mut array.exec),
         }
@@ -116,24 +116,28 @@ impl<M: Memory> Array<M> {
     /// The pages of the log members that hold deltas of `row`, newest first: the same pages on each log member.
     pub fn delta_pages(&self, row: RowNo) -> impl Iterator<Item = u32> + '_ {
         self.as_in_place()
-            .and_then(|placement| placement.log.as_ref())
+            .and_then(|placement| placement.parity_log.as_ref())
             .into_iter()
-            .flat_map(move |log| log.slots_of(row))
+            .flat_map(move |parity_log| parity_log.slots_of(row))
     }
 
     /// The member that holds the deltas of the parity chunk with this number, if there is a log.
-    pub fn log_member(&self, parity: u32) -> Option<u16> {
-        self.as_in_place().and_then(|placement| placement.log.as_ref()).map(|log| log.member(parity))
+    pub fn parity_log_member(&self, parity: u32) -> Option<u16> {
+        self.as_in_place()
+            .and_then(|placement| placement.parity_log.as_ref())
+            .map(|parity_log| parity_log.member(parity))
     }
 
     /// Whether a background commit works on `row`, or waits for it.
     pub fn is_committing(&self, row: RowNo) -> bool {
-        self.as_in_place().and_then(|placement| placement.log.as_ref()).is_some_and(|log| log.is_due(row))
+        self.as_in_place()
+            .and_then(|placement| placement.parity_log.as_ref())
+            .is_some_and(|parity_log| parity_log.is_due(row))
     }
 
     /// Pages of each log member that are in use, including vacant pages between them.
-    pub fn log_pages_taken(&self) -> u64 {
-        self.as_in_place().and_then(|placement| placement.log.as_ref()).map_or(0, ParityLog::taken)
+    pub fn parity_log_pages_taken(&self) -> u64 {
+        self.as_in_place().and_then(|placement| placement.parity_log.as_ref()).map_or(0, ParityLog::taken)
     }
 }
 

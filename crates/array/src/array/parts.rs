@@ -43,8 +43,9 @@ pub(super) fn in_place(
     let plans = scheme.queues.plans;
     let facts = scheme.placement.facts();
     let first_writes = scheme.placement.first_writes;
-    let log =
-        facts.logs_parity.then(|| ParityLog::new(geometry, scheme.log_pages(members) as u32, &scheme.log));
+    let parity_log = facts
+        .logs_parity
+        .then(|| ParityLog::new(geometry, scheme.parity_log_pages(members) as u32, &scheme.parity_logging));
     let gather = (first_writes == FirstWrites::Gather).then(|| Gather::new(geometry));
     let encode = (first_writes == FirstWrites::Encode)
         .then(|| Encode::new(geometry.rows(), geometry.data, plans, carries_data));
@@ -53,7 +54,7 @@ pub(super) fn in_place(
     let zones = facts.has_zones.then(|| Zones::new(scheme, geometry, members.page_bytes, awaits_flush));
     let has_blank = zones.is_some() && scheme.zones.free_pages == FreePages::Zeros && geometry.parity() > 0;
     let keeps_more =
-        cache.is_some() || zones.is_some() || log.is_some() || gather.is_some() || encode.is_some();
+        cache.is_some() || zones.is_some() || parity_log.is_some() || gather.is_some() || encode.is_some();
     let shares_rows = metadata.is_none() && !keeps_more && may_share_rows(scheme, members, geometry);
     let journal = metadata.filter(|_| scheme.has_redo_journal());
     let intent = metadata.filter(|_| !scheme.has_redo_journal());
@@ -69,7 +70,7 @@ pub(super) fn in_place(
         },
         cache,
         destaging_plans: 0,
-        log,
+        parity_log,
         blank: if has_blank { Blank::new(geometry) } else { Blank::default() },
         zones,
         parity_memory: ParityMemory::new(scheme.parity_memory_rows(), geometry.parity(), carries_data),
@@ -111,7 +112,7 @@ fn may_share_rows(scheme: &Scheme, members: &Members, geometry: &Geometry) -> bo
 fn has_only_plans(placement: &InPlace, scheme: &Scheme, geometry: &Geometry) -> bool {
     placement.cache.is_none()
         && placement.zones.is_none()
-        && placement.log.is_none()
+        && placement.parity_log.is_none()
         && placement.journal.is_none()
         && placement.intent.is_none()
         && placement.gather.is_none()
@@ -136,7 +137,7 @@ pub(super) fn sizes(
     log: Option<&Log>,
 ) -> Sizes {
     let logs_parity = scheme.placement.facts().logs_parity;
-    let deltas = if logs_parity { geometry.parity() * scheme.log.row_deltas } else { 0 };
+    let deltas = if logs_parity { geometry.parity() * scheme.parity_logging.row_deltas } else { 0 };
     let buffers_each = geometry.columns * 2 + deltas;
     let journal = metadata.filter(|_| scheme.has_redo_journal());
     let stride = buffers_each.max(members.count);

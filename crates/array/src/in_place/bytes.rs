@@ -278,7 +278,7 @@ impl InPlace {
         match exec.plan(plan).decision.routine {
             Routine::Plain => {}
             Routine::Rmw => exec.update_parity_pages(plan),
-            Routine::Log => self.make_deltas(plan, exec),
+            Routine::ParityLog => self.make_deltas(plan, exec),
             Routine::Rcw | Routine::Reconstruct | Routine::FullStripe | Routine::ShortStripe => {
                 exec.encode_parity_pages(plan);
             }
@@ -288,8 +288,8 @@ impl InPlace {
     /// Whether `plan` logs an update of a column that was never written and that the plan did not read.
     fn is_unread<M: Memory>(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> bool {
         let Plan { row, decision, .. } = *exec.plan(plan);
-        let is_unwritten = |log: &ParityLog| log.written(row) >> column & 1 == 0;
-        decision.routine == Routine::Log && self.log.as_ref().is_some_and(is_unwritten)
+        let is_unwritten = |parity_log: &ParityLog| parity_log.written(row) >> column & 1 == 0;
+        decision.routine == Routine::ParityLog && self.parity_log.as_ref().is_some_and(is_unwritten)
     }
 
     /// The delta of each parity: the changes of the updated columns, added to zeros.

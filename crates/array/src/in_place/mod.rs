@@ -18,12 +18,12 @@ pub mod journal;
 mod journaling;
 mod kept_parity;
 mod left_out;
-mod logging;
 pub(crate) mod members;
 mod metadata;
 mod own_plans;
 mod page_order;
 pub(crate) mod parity_log;
+mod parity_logging;
 pub(crate) mod parity_memory;
 mod placement;
 mod plan_handler;
@@ -68,7 +68,7 @@ pub(crate) struct InPlace {
     pub(crate) destaging_plans: u32,
     /// Time of an access to controller memory.
     pub(crate) memory_latency: Nanos,
-    pub(crate) log: Option<ParityLog>,
+    pub(crate) parity_log: Option<ParityLog>,
     pub(crate) zones: Option<Zones>,
     pub(crate) blank: Blank,
     pub(crate) parity_memory: ParityMemory,

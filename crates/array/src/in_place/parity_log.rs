@@ -10,7 +10,7 @@
 
 use stripewise_core::geometry::Geometry;
 use stripewise_core::ids::RowNo;
-use stripewise_scheme::placement::{Commit, LogSection};
+use stripewise_scheme::placement::{Commit, ParityLoggingSection};
 
 /// A slot that holds no current delta.
 const VACANT: u32 = u32::MAX;
@@ -57,7 +57,7 @@ pub(crate) struct ParityLog {
 
 impl ParityLog {
     /// An empty log of `slots` slots (at least one) after the members of `geometry`.
-    pub(crate) fn new(geometry: &Geometry, slots: u32, section: &LogSection) -> Self {
+    pub(crate) fn new(geometry: &Geometry, slots: u32, section: &ParityLoggingSection) -> Self {
         let rows = geometry.rows() as usize;
         let chunks = geometry.pages() as usize;
         let most = u64::from(slots) - 1;
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use stripewise_core::geometry::{Level, Membership, Rotation, Shape};
 
-    fn log(slots: u32, section: &LogSection) -> ParityLog {
+    fn parity_log(slots: u32, section: &ParityLoggingSection) -> ParityLog {
         let geometry = Geometry::new(&Shape {
             level: Level::Raid5,
             members: 8,
@@ -301,77 +301,86 @@ mod tests {
         ParityLog::new(&geometry.unwrap(), slots, section)
     }
 
-    fn add(log: &mut ParityLog, row: RowNo) -> u32 {
-        let slot = log.take();
-        log.join(slot, row);
+    fn add(parity_log: &mut ParityLog, row: RowNo) -> u32 {
+        let slot = parity_log.take();
+        parity_log.join(slot, row);
         slot
     }
 
-    fn add_all(log: &mut ParityLog, rows: impl IntoIterator<Item = u64>) {
+    fn add_all(parity_log: &mut ParityLog, rows: impl IntoIterator<Item = u64>) {
         for row in rows {
-            add(log, RowNo::new(row));
+            add(parity_log, RowNo::new(row));
         }
     }
 
-    fn due(log: &mut ParityLog) -> Vec<u64> {
-        std::iter::from_fn(|| log.next_due().map(RowNo::number)).collect()
+    fn due(parity_log: &mut ParityLog) -> Vec<u64> {
+        std::iter::from_fn(|| parity_log.next_due().map(RowNo::number)).collect()
     }
 
     #[test]
     fn the_oldest_rows_are_due_from_the_high_watermark_down_to_the_low_one() {
-        let mut log = log(8, &LogSection::default());
+        let mut parity_log = parity_log(8, &ParityLoggingSection::default());
         for row in 0..6 {
-            add(&mut log, RowNo::new(row));
-            assert_eq!(due(&mut log), [], "{row}: three quarters of eight");
+            add(&mut parity_log, RowNo::new(row));
+            assert_eq!(due(&mut parity_log), [], "{row}: three quarters of eight");
         }
-        add(&mut log, RowNo::new(1));
-        assert_eq!(due(&mut log), [0, 1, 2], "then half of the ring is left");
+        add(&mut parity_log, RowNo::new(1));
+        assert_eq!(due(&mut parity_log), [0, 1, 2], "then half of the ring is left");
         for row in 0..3 {
-            log.clear(RowNo::new(row));
-            log.commit_over(RowNo::new(row));
+            parity_log.clear(RowNo::new(row));
+            parity_log.commit_over(RowNo::new(row));
         }
-        assert_eq!((log.taken(), due(&mut log)), (4, vec![]), "row 1 took its newer slot along");
+        assert_eq!(
+            (parity_log.taken(), due(&mut parity_log)),
+            (4, vec![]),
+            "row 1 took its newer slot along"
+        );
     }
 
     #[test]
     fn no_more_rows_are_committed_at_once_than_said() {
-        let section = LogSection { commits: 2, ..LogSection::default() };
-        let mut log = log(8, &section);
-        add_all(&mut log, 0..8);
-        assert_eq!(due(&mut log), [0, 1]);
-        log.clear(RowNo::new(1));
-        log.commit_over(RowNo::new(1));
-        assert_eq!(due(&mut log), [2]);
+        let section = ParityLoggingSection { commits: 2, ..ParityLoggingSection::default() };
+        let mut parity_log = parity_log(8, &section);
+        add_all(&mut parity_log, 0..8);
+        assert_eq!(due(&mut parity_log), [0, 1]);
+        parity_log.clear(RowNo::new(1));
+        parity_log.commit_over(RowNo::new(1));
+        assert_eq!(due(&mut parity_log), [2]);
     }
 
     #[test]
     fn a_log_that_is_never_committed_makes_room_only_when_it_is_full() {
-        let mut log = log(3, &LogSection { commit: Commit::Never, ..LogSection::default() });
-        add_all(&mut log, [5, 6]);
-        assert_eq!(due(&mut log), []);
-        add(&mut log, RowNo::new(5));
-        assert!(!log.has_room(RowNo::new(7)));
-        assert_eq!(due(&mut log), [5]);
-        log.clear(RowNo::new(5));
-        log.commit_over(RowNo::new(5));
-        assert!(log.has_room(RowNo::new(7)) && log.taken() == 2, "behind the oldest slot there is a hole");
+        let mut parity_log =
+            parity_log(3, &ParityLoggingSection { commit: Commit::Never, ..ParityLoggingSection::default() });
+        add_all(&mut parity_log, [5, 6]);
+        assert_eq!(due(&mut parity_log), []);
+        add(&mut parity_log, RowNo::new(5));
+        assert!(!parity_log.has_room(RowNo::new(7)));
+        assert_eq!(due(&mut parity_log), [5]);
+        parity_log.clear(RowNo::new(5));
+        parity_log.commit_over(RowNo::new(5));
+        assert!(
+            parity_log.has_room(RowNo::new(7)) && parity_log.taken() == 2,
+            "behind the oldest slot there is a hole"
+        );
     }
 
     #[test]
     fn a_row_takes_no_more_deltas_than_said_and_none_once_a_log_member_is_lost() {
-        let mut log = log(8, &LogSection { row_deltas: 2, ..LogSection::default() });
-        add_all(&mut log, [3, 3]);
-        assert!(!log.has_room(RowNo::new(3)) && log.has_room(RowNo::new(4)));
-        log.lose(7);
-        assert!(log.has_room(RowNo::new(4)), "a data member");
-        log.lose(8);
-        assert!(!log.has_room(RowNo::new(4)) && log.settling);
+        let mut parity_log =
+            parity_log(8, &ParityLoggingSection { row_deltas: 2, ..ParityLoggingSection::default() });
+        add_all(&mut parity_log, [3, 3]);
+        assert!(!parity_log.has_room(RowNo::new(3)) && parity_log.has_room(RowNo::new(4)));
+        parity_log.lose(7);
+        assert!(parity_log.has_room(RowNo::new(4)), "a data member");
+        parity_log.lose(8);
+        assert!(!parity_log.has_room(RowNo::new(4)) && parity_log.settling);
         assert_eq!(
-            (log.lost_of(RowNo::new(3)), log.lost_of(RowNo::new(4))),
+            (parity_log.lost_of(RowNo::new(3)), parity_log.lost_of(RowNo::new(4))),
             (1, 0),
             "parity of rows without deltas is whole"
         );
-        assert_eq!(due(&mut log), [3]);
+        assert_eq!(due(&mut parity_log), [3]);
     }
 
     proptest! {
@@ -380,51 +389,51 @@ mod tests {
             slots in 1u32..12,
             steps in prop::collection::vec((0u64..6, 0u32..5), 1..200),
         ) {
-            let mut log = log(slots, &LogSection { row_deltas: 4, ..LogSection::default() });
+            let mut parity_log = parity_log(slots, &ParityLoggingSection { row_deltas: 4, ..ParityLoggingSection::default() });
             let mut model: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
             let mut pending = Vec::new();
             for (row, what) in steps {
                 match what {
-                    0 | 1 if log.has_room(RowNo::new(row)) => pending.push((log.take(), row)),
+                    0 | 1 if parity_log.has_room(RowNo::new(row)) => pending.push((parity_log.take(), row)),
                     2 if !pending.is_empty() => {
                         let (slot, row) = pending.remove(row as usize % pending.len());
-                        if log.count(RowNo::new(row)) < 4 {
-                            log.join(slot, RowNo::new(row));
+                        if parity_log.count(RowNo::new(row)) < 4 {
+                            parity_log.join(slot, RowNo::new(row));
                             model.entry(row).or_default().insert(0, slot);
                         } else {
-                            log.give_back(slot);
+                            parity_log.give_back(slot);
                         }
                     }
                     3 => {
-                        log.clear(RowNo::new(row));
+                        parity_log.clear(RowNo::new(row));
                         model.remove(&row);
                     }
                     _ => {}
                 }
                 for row in 0..6 {
                     let slots = model.get(&row).cloned().unwrap_or_default();
-                    prop_assert_eq!(log.slots_of(RowNo::new(row)).collect::<Vec<_>>(), slots);
+                    prop_assert_eq!(parity_log.slots_of(RowNo::new(row)).collect::<Vec<_>>(), slots);
                 }
                 let live = model.values().map(Vec::len).sum::<usize>() + pending.len();
-                prop_assert!(log.taken() >= live as u64 && log.taken() <= u64::from(slots));
-                prop_assert!(live > 0 || log.taken() == 0, "what is vacant from the oldest on is free");
+                prop_assert!(parity_log.taken() >= live as u64 && parity_log.taken() <= u64::from(slots));
+                prop_assert!(live > 0 || parity_log.taken() == 0, "what is vacant from the oldest on is free");
             }
         }
 
         #[test]
         fn written_chunks_are_those_of_a_set(steps in prop::collection::vec((0u64..40, 0u64..128, any::<bool>()), 1..100)) {
-            let mut log = log(1, &LogSection::default());
+            let mut parity_log = parity_log(1, &ParityLoggingSection::default());
             let mut model = [0u64; 40];
             for (row, columns, sets) in steps {
                 if sets {
-                    log.set_written(RowNo::new(row), columns);
+                    parity_log.set_written(RowNo::new(row), columns);
                     model[row as usize] |= columns;
                 } else {
-                    log.clear_written(RowNo::new(row));
+                    parity_log.clear_written(RowNo::new(row));
                     model[row as usize] = 0;
                 }
                 for row in 0..40 {
-                    prop_assert_eq!(log.written(RowNo::new(row)), model[row as usize]);
+                    prop_assert_eq!(parity_log.written(RowNo::new(row)), model[row as usize]);
                 }
             }
         }

@@ -89,8 +89,8 @@ impl<M: Memory> Placement<M> for InPlace {
     fn lost(&mut self, member: u16, exec: &mut Executor<M>) {
         // Rows on the member tolerate no other loss: the parity of none of them stays deferred.
         self.window.flushes_deferred = !self.window.is_empty();
-        if let Some(log) = &mut self.log {
-            log.lose(member);
+        if let Some(parity_log) = &mut self.parity_log {
+            parity_log.lose(member);
         }
         if let Some(journal) = &mut self.journal {
             journal.copying.lost |= 1 << member;
@@ -124,7 +124,7 @@ impl<M: Memory> Placement<M> for InPlace {
         self.drain_cache();
         self.drain_parity_memory();
         self.window.flushes_deferred = !self.window.is_empty();
-        self.drain_log(exec);
+        self.drain_parity_log(exec);
     }
 }
 

@@ -329,7 +329,7 @@ impl InPlace {
             lost |= exec.geometry().parity_columns();
         }
         if !exec.has_bug(Bug::LostDeltasIgnored) {
-            lost |= self.lost_in_log(slot.row, exec);
+            lost |= self.lost_in_parity_log(slot.row, exec);
         }
         lost |= self.stale_columns(plan, exec);
         if exec.is_any_failed() {

@@ -11,7 +11,7 @@ const LOGGING: &str =
 /// Four members with data, and one with deltas.
 fn rig() -> (Rig, u16) {
     let rig = Rig::new(LOGGING, 5, 40);
-    let log = rig.array.log_member(0).expect("it has a log");
+    let log = rig.array.parity_log_member(0).expect("it has a log");
     (rig, log)
 }
 

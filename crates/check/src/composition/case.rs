@@ -50,7 +50,7 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     let mut scheme = space.scheme(combination);
     let is_log = scheme.placement.facts().forms_stripes;
     let columns = columns(draw, &scheme);
-    let members = columns * scheme.geometry.groups + scheme.log_members();
+    let members = columns * scheme.geometry.groups + scheme.parity_log_members();
     let layout = stress::scheme::layout_of(draw, combination.level(), members);
     let mut device = device::device(draw, layout, members)?;
     if is_log {
@@ -100,8 +100,8 @@ fn attempt(space: &Space, combination: &Combination, seed: u64, draw: &mut Draw)
     stress::faults::late_answers(draw, &mut case.faults);
     let requests = case.requests.len() as u64;
     case.losses = stress::faults::losses(draw, &geometry, requests);
-    if case.scheme.log_members() > 0 {
-        stress::faults::log_losses(draw, &geometry, requests, &mut case.losses);
+    if case.scheme.parity_log_members() > 0 {
+        stress::faults::parity_log_losses(draw, &geometry, requests, &mut case.losses);
     }
     stress::power::power(seed, &mut case);
     stress::limit::limit(seed, &mut case);
@@ -156,7 +156,7 @@ fn settings(draw: &mut Draw, scheme: &mut Scheme, columns: u32, page_bytes: u64)
         (scheme.zones, scheme.mix) = stress::zones::sections(draw, page_bytes);
     }
     if facts.logs_parity {
-        scheme.log = stress::scheme::log_section(draw, page_bytes);
+        scheme.parity_logging = stress::scheme::parity_logging_section(draw, page_bytes);
     }
     if facts.forms_stripes {
         let ElasticSection { buffer, classes, .. } = scheme.elastic;

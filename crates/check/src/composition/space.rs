@@ -98,7 +98,7 @@ fn members(scheme: &Scheme, ability: Ability) -> Members {
     };
     let reports = ability != Ability::Nothing;
     Members {
-        count: members * scheme.geometry.groups + scheme.log_members(),
+        count: members * scheme.geometry.groups + scheme.parity_log_members(),
         page_bytes: 4096,
         pages: 256,
         volatile_cache: false,

@@ -60,7 +60,7 @@ pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec
 }
 
 /// Sometimes a log member is lost, usually instead of another member, since the code tolerates no additional loss.
-pub(crate) fn log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut Vec<Loss>) {
+pub(crate) fn parity_log_losses(draw: &mut Draw, geometry: &Geometry, requests: u64, losses: &mut Vec<Loss>) {
     if !draw.percent(35) {
         return;
     }

@@ -19,7 +19,7 @@ pub(crate) fn limit(seed: u64, case: &mut Case) {
     let (errors, every) = (draw.one_of(&[1, 1, 2, 3, 5, 12]), draw.one_of(&[1, 1, 8, 64, 500]));
     case.error_limit = Some(ErrorLimit { errors, every });
     let Some(geometry) = case.geometry().ok().filter(|_| !has_errors) else { return };
-    let last = u64::from(geometry.members + case.scheme.log_members()) - 1;
+    let last = u64::from(geometry.members + case.scheme.parity_log_members()) - 1;
     case.faults = Faults {
         lost_ppm: draw.one_of(&[0, 10_000, 50_000]),
         failed_read_ppm: draw.one_of(&[10_000, 50_000, 200_000]),

@@ -4,7 +4,7 @@ use stripewise_array::cache::{CachePolicy, CacheSection, Count, Frees, WaitsFor}
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn};
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Level as Raid, Membership, Rotation};
-use stripewise_array::placement::{Commit, FirstWrites, LogSection, Placement};
+use stripewise_array::placement::{Commit, FirstWrites, ParityLoggingSection, Placement};
 use stripewise_array::update::{Tgc, Tie, Update, Weights};
 use stripewise_array::{Acknowledge, EachMember, Persistence, Scheme, WindowSize};
 use stripewise_base::prng::Prng;
@@ -257,11 +257,11 @@ pub(crate) fn in_bytes(cache: CacheSection, page_bytes: u64) -> CacheSection {
 }
 
 /// A log of a few slots, or of all available ones.
-pub(crate) fn log_section(draw: &mut Draw, page_bytes: u64) -> LogSection {
+pub(crate) fn parity_logging_section(draw: &mut Draw, page_bytes: u64) -> ParityLoggingSection {
     let pages = draw.one_of(&[0, 1, 2, 3, 5, 8]);
     let percent = |percent: u32| Share(percent * 10_000);
     let (high, low) = draw.one_of(&[(75, 50), (75, 50), (0, 0), (100, 0), (50, 50), (20, 10)]);
-    LogSection {
+    ParityLoggingSection {
         capacity: (pages > 0).then_some(Bytes(page_bytes * pages)),
         row_deltas: draw.one_of(&[1, 2, 3, 16]),
         commit: draw.one_of(&[Commit::Watermark, Commit::Watermark, Commit::Never]),

@@ -9,7 +9,7 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection};
 use stripewise_array::dispatch::{Discipline, Dispatch};
 use stripewise_array::geometry::Level as Raid;
-use stripewise_array::placement::{ClassBy, ElasticSection, LogSection};
+use stripewise_array::placement::{ClassBy, ElasticSection, ParityLoggingSection};
 use stripewise_check::{Case, Options, Seen, Summary, run, stress};
 
 /// Totals over seeds.
@@ -111,7 +111,7 @@ fn goes_everywhere(seen: &Seen, operations: &[u64; Class::COUNT]) {
         Class::HostWrite,
         Class::PreRead,
         Class::Parity,
-        Class::Log,
+        Class::ParityLog,
         Class::Decode,
         Class::Repair,
         Class::Metadata,
@@ -210,8 +210,9 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         count(format!("{:?}", case.scheme.parity.acknowledge));
         count(format!("{:?} late", case.scheme.parity.window));
         count(format!("{:?}", case.scheme.placement.policy));
-        if case.scheme.log_members() > 0 {
-            let LogSection { capacity, row_deltas, commit, high_watermark, commits, .. } = case.scheme.log;
+        if case.scheme.parity_log_members() > 0 {
+            let ParityLoggingSection { capacity, row_deltas, commit, high_watermark, commits, .. } =
+                case.scheme.parity_logging;
             count(format!(
                 "log of {:?} pages",
                 capacity.map(|capacity| capacity.0 / u64::from(case.page_bytes()))

@@ -54,9 +54,9 @@ pub(super) fn keeps_what_it_has(scheme: &Scheme) -> Result<(), SchemeError> {
         let reason = "is not true of this program's memory, which a flush must drain; use \"volatile\"";
         return refuse("cache.persistence", "\"persistent\"", reason);
     }
-    if scheme.log_members() > 0 && scheme.log.commit == Commit::Never {
+    if scheme.parity_log_members() > 0 && scheme.parity_logging.commit == Commit::Never {
         let reason = "leaves parity in a log of which only memory knows what it holds; use \"watermark\"";
-        return refuse("log.commit", "\"never\"", reason);
+        return refuse("parity_logging.commit", "\"never\"", reason);
     }
     Ok(())
 }

@@ -181,7 +181,7 @@ fn any_setting(first_writes: &'static str) -> impl Strategy<Value = Setting> {
         let is_logging = parity > 0 && !log.is_empty();
         let logs = if is_logging { parity } else { 0 };
         let (placement, log) =
-            if is_logging { ("parity-logging", format!("[log]\n{log}")) } else { ("in-place", String::new()) };
+            if is_logging { ("parity-logging", format!("[parity_logging]\n{log}")) } else { ("in-place", String::new()) };
         let late = if parity > 0 && !is_logging { late } else { "0" };
         let acknowledge = if parity > 0 && after_data { "after-data" } else { "after-parity" };
         let plans = if late == "0" { plans } else { plans.max(columns) };
@@ -303,7 +303,7 @@ impl<B: Backend> Bench<B> {
             self.model.settle(&bytes);
         }
         self.engine.flush().unwrap();
-        if self.engine.array().log_member(0).is_some() {
+        if self.engine.array().parity_log_member(0).is_some() {
             // Commits continue in the background; their writes are not part of the flush.
             while self.engine.step() {}
             self.engine.flush().unwrap();
@@ -357,7 +357,7 @@ fn run(setting: &Setting, actions: &[Action]) {
     let failed = bench.failed.clone();
     drop(bench.engine.close().unwrap());
     if failed.iter().all(|&member| u32::from(member) >= setting.members - setting.logs) {
-        if setting.logs == 0 || scheme.log.commit == Commit::Watermark {
+        if setting.logs == 0 || scheme.parity_logging.commit == Commit::Watermark {
             media.check_parity(&scheme);
         }
         if !setting.gathers {

@@ -116,7 +116,7 @@ fn a_log_that_is_closed_leaves_parity_that_is_right() {
     let logs = scheme(text);
     let mut engine = Engine::create(&logs, &paths, MEMBER_BYTES, options()).unwrap();
     let expected = fill(&mut engine, 11);
-    assert!(engine.array().log_pages_taken() > 0, "something is left to be committed");
+    assert!(engine.array().parity_log_pages_taken() > 0, "something is left to be committed");
     drop(engine.close().unwrap());
     for member in 0..4 {
         let mut engine = Engine::open(&logs, &paths, options()).unwrap();
@@ -128,9 +128,9 @@ fn a_log_that_is_closed_leaves_parity_that_is_right() {
     engine.write(0, &[9; 4096]).unwrap();
     assert_eq!(engine.counts().done[Class::PreRead as usize], 1);
     drop(engine.close().unwrap());
-    let never = scheme(&format!("{text}[log]\ncommit = \"never\""));
+    let never = scheme(&format!("{text}[parity_logging]\ncommit = \"never\""));
     let error = Engine::open(&never, &paths, options()).unwrap_err().to_string();
-    assert!(error.contains("log.commit") && error.contains("use \"watermark\""), "{error}");
+    assert!(error.contains("parity_logging.commit") && error.contains("use \"watermark\""), "{error}");
 }
 
 #[test]

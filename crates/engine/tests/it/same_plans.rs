@@ -78,7 +78,7 @@ impl Draw {
                 "row_deltas = 2\ncommit = \"never\"\n",
                 "capacity = \"16KiB\"\nhigh_watermark = \"50%\"\nlow_watermark = \"20%\"\n",
             ][log.below(3) as usize];
-            format!("[log]\n{section}[placement]\npolicy = \"parity-logging\"\n")
+            format!("[parity_logging]\n{section}[placement]\npolicy = \"parity-logging\"\n")
         } else {
             "[placement]\n".into()
         };
@@ -236,7 +236,7 @@ fn both_drivers_get_the_same_plans_step_by_step() {
         let (mut simulated, mut real) = (simulated(&case), engine(&case, flash.logical_pages()));
         let is_late = case.scheme.parity.window != WindowSize::default();
         let caches = case.scheme.cache.policy != CachePolicy::None;
-        let commits = case.scheme.log_members() > 0;
+        let commits = case.scheme.parity_log_members() > 0;
         if is_late || caches || commits || case.scheme.placement.first_writes == FirstWrites::Gather {
             // A request may then have several plans for a row. Each waits for the one before, and which row's comes
             // first depends on time; the order within a row does not.

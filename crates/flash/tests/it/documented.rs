@@ -17,8 +17,9 @@ fn expected(text: &str) -> Option<Vec<String>> {
     let error = toml::from_str::<DeviceSpec>(text).expect_err("nothing has this key or value").to_string();
     let (_, list) = error.split_once("expected ")?;
     error.contains("unknown").then(|| {
-        let present = quoted(list).filter(|name| !stripewise_base::renamed::is_former(name));
-        present.map(str::to_owned).collect()
+        let all: Vec<&str> = quoted(list).collect();
+        let present = all.iter().filter(|name| !stripewise_base::renamed::is_former(name, &all));
+        present.map(|name| (*name).to_owned()).collect()
     })
 }
 

@@ -25,7 +25,7 @@ pub enum Routine {
     /// Read-construct-write: the data that is not updated.
     Rcw,
     /// Old data only: parity stays as it is and its change goes to the log.
-    Log,
+    ParityLog,
     /// All remaining columns, to decode the part of a lost column that an update needs.
     Reconstruct,
 }
@@ -39,7 +39,7 @@ impl Routine {
             Self::ShortStripe => "short stripe",
             Self::Rmw => "RMW",
             Self::Rcw => "RCW",
-            Self::Log => "log",
+            Self::ParityLog => "log",
             Self::Reconstruct => "reconstruct",
         }
     }

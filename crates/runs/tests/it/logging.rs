@@ -40,7 +40,7 @@ fn config(level: &str, members: u32, filled: bool) -> RunConfig {
     device.geometry.blocks = 64;
     let text = format!(
         "name = 'test'\n[geometry]\nlevel = '{level}'\n[placement]\npolicy = 'parity-logging'\n\
-         [log]\ncommit = 'never'\nrow_deltas = 64\n"
+         [parity_logging]\ncommit = 'never'\nrow_deltas = 64\n"
     );
     RunConfig {
         precondition: if filled { "sequential:100%" } else { "fresh" }.parse().expect("a state"),

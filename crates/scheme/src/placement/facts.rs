@@ -41,7 +41,7 @@ pub struct Facts {
     /// row, and write it once for many updates.
     pub updates_parity: bool,
     /// Changes of parity go to log members, one for each parity chunk of a stripe, which stripes do not span. The section
-    /// `[log]` applies, and parity cannot be computed before the write cache.
+    /// `[parity_logging]` applies, and parity cannot be computed before the write cache.
     pub logs_parity: bool,
     /// The members are divided into zones, and blocks move between them. The section `[zones]` applies and sets the size of
     /// chunks, hosts may fill as many pages as the first zone has, and the map of zones is in controller memory.

@@ -19,7 +19,7 @@ pub use elastic::{AcknowledgeWrites, BufferUnit, ElasticSection, Relocations, Se
 pub use facts::{Facts, MEMBERS, RestartFrom};
 pub use journal::{JOURNAL_MEMBERS, JournalPolicy, JournalSection};
 pub use parity_log::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
-pub use parity_log::{Commit, LogSection};
+pub use parity_log::{Commit, ParityLoggingSection};
 pub use zones::{FreePages, WritesAs, ZoneSection, ZonesSection};
 pub use zones::{ZONES, ZonePages};
 

@@ -9,7 +9,7 @@ use stripewise_policy::read::ReadPolicy;
 
 use super::{Acknowledge, CodeSection, Scheme, SchemeError, WindowSize};
 use crate::placement::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
-use crate::placement::{Dimensions, FirstWrites, LogSection, PartialWrites};
+use crate::placement::{Dimensions, FirstWrites, ParityLoggingSection, PartialWrites};
 
 /// The largest number of slots of a parity window: the ring is searched from end to end.
 const WINDOW_MAX: u32 = 1024;
@@ -61,7 +61,7 @@ impl Scheme {
             return refuse("queues.plans", self.queues.plans.to_string(), reason);
         }
         if facts.logs_parity {
-            self.check_log(&geometry, members)?;
+            self.check_parity_logging(&geometry, members)?;
         }
         if facts.forms_stripes {
             self.check_elastic(&geometry, members)?;
@@ -153,10 +153,9 @@ impl Scheme {
                 \"hotness-and-mix\"";
             return refuse("section", "[mix]".into(), reason);
         }
-        if !facts.logs_parity && !self.log.is_default() {
-            let reason =
-                "has no meaning without a log; use placement.policy = \"parity-logging\", or leave it out";
-            return refuse("section", "[log]".into(), reason);
+        if !facts.logs_parity && !self.parity_logging.is_default() {
+            let reason = "has no meaning without a parity log; use placement.policy = \"parity-logging\", or leave it out";
+            return refuse("section", "[parity_logging]".into(), reason);
         }
         Ok(())
     }
@@ -170,7 +169,7 @@ impl Scheme {
         let chunk = if facts.has_zones { self.zones.reads.chunk.0 } else { u64::from(members.page_bytes) };
         let shape = Shape {
             level: self.geometry.level,
-            members: members.count.saturating_sub(self.log_members()),
+            members: members.count.saturating_sub(self.parity_log_members()),
             groups: self.geometry.groups,
             chunk_bytes: self.geometry.chunk.map_or(chunk, |chunk| chunk.0),
             page_bytes: members.page_bytes,
@@ -281,22 +280,23 @@ impl Scheme {
 
     /// The number of members that hold deltas of parity, one for each parity chunk of a stripe. They are the last members
     /// of the array; the geometry spans the others.
-    pub fn log_members(&self) -> u32 {
+    pub fn parity_log_members(&self) -> u32 {
         if self.placement.facts().logs_parity { self.geometry.level.parity() } else { 0 }
     }
 
-    /// The number of pages that the log takes of each log member.
-    pub fn log_pages(&self, members: &Members) -> u64 {
+    /// The number of pages that the parity log takes of each log member.
+    pub fn parity_log_pages(&self, members: &Members) -> u64 {
         let page = u64::from(members.page_bytes);
-        self.log.capacity.map_or(u64::from(members.pages), |capacity| capacity.0 / page)
+        self.parity_logging.capacity.map_or(u64::from(members.pages), |capacity| capacity.0 / page)
     }
 
     /// Checks that parity logging has a meaning for these members.
-    fn check_log(&self, geometry: &Geometry, members: &Members) -> Result<(), SchemeError> {
+    fn check_parity_logging(&self, geometry: &Geometry, members: &Members) -> Result<(), SchemeError> {
         let refuse = |key, value: String, reason| {
             Err(SchemeError::Setting { scheme: self.name.clone(), key, value, reason })
         };
-        let LogSection { row_deltas, high_watermark, low_watermark, commits, .. } = self.log;
+        let ParityLoggingSection { row_deltas, high_watermark, low_watermark, commits, .. } =
+            self.parity_logging;
         if geometry.level == Level::Raid0 {
             let reason = "has no meaning without parity; use \"in-place\" with RAID-0";
             return refuse("placement.policy", "\"parity-logging\"".into(), reason);
@@ -307,20 +307,20 @@ impl Scheme {
             return refuse("parity.window", self.parity.window.to_string(), reason);
         }
         if row_deltas == 0 || row_deltas > ROW_DELTAS_MAX {
-            return refuse("log.row_deltas", row_deltas.to_string(), "must be 1 to 64");
+            return refuse("parity_logging.row_deltas", row_deltas.to_string(), "must be 1 to 64");
         }
         if commits == 0 || commits > COMMITS_MAX {
-            return refuse("log.commits", commits.to_string(), "must be 1 to 1024");
+            return refuse("parity_logging.commits", commits.to_string(), "must be 1 to 1024");
         }
         if low_watermark > high_watermark {
-            let reason = "must not be above log.high_watermark: commits end where it says";
-            return refuse("log.low_watermark", low_watermark.to_string(), reason);
+            let reason = "must not be above parity_logging.high_watermark: commits end where it says";
+            return refuse("parity_logging.low_watermark", low_watermark.to_string(), reason);
         }
-        let pages = self.log_pages(members);
+        let pages = self.parity_log_pages(members);
         if pages == 0 || pages > u64::from(members.pages) {
             let reason = "must be at least a page and no more than a member; leave it out for a whole member";
-            let capacity = self.log.capacity.unwrap_or_default();
-            return refuse("log.capacity", format!("\"{capacity}\""), reason);
+            let capacity = self.parity_logging.capacity.unwrap_or_default();
+            return refuse("parity_logging.capacity", format!("\"{capacity}\""), reason);
         }
         if geometry.rows() > ROWS_MAX {
             let reason = "can distinguish 4294967294 rows; use larger pages or smaller members";
@@ -450,13 +450,21 @@ mod tests {
             |text: &str| refused(&format!("name = 'test'\n[placement]\npolicy = 'parity-logging'\n{text}"));
         assert!(log("[geometry]\nlevel = 'raid0'").contains("has no meaning without parity"));
         assert!(log("[parity]\nwindow = 2").contains("leaves parity late, as a log does"));
-        assert!(log("[log]\nrow_deltas = 0").contains("log.row_deltas = 0 must be 1 to 64"));
-        assert!(log("[log]\nrow_deltas = 65").contains("must be 1 to 64"));
-        assert!(log("[log]\ncommits = 0").contains("must be 1 to 1024"));
-        assert!(log("[log]\nlow_watermark = '80%'").contains("must not be above log.high_watermark"));
-        assert!(log("[log]\ncapacity = '2KiB'").contains("at least a page"));
-        assert!(log("[log]\ncapacity = '260KiB'").contains("no more than a member"));
-        assert!(refused("name = 'test'\n[log]\nrow_deltas = 3").contains("has no meaning without a log"));
+        assert!(
+            log("[parity_logging]\nrow_deltas = 0").contains("parity_logging.row_deltas = 0 must be 1 to 64")
+        );
+        assert!(log("[parity_logging]\nrow_deltas = 65").contains("must be 1 to 64"));
+        assert!(log("[parity_logging]\ncommits = 0").contains("must be 1 to 1024"));
+        assert!(
+            log("[parity_logging]\nlow_watermark = '80%'")
+                .contains("must not be above parity_logging.high_watermark")
+        );
+        assert!(log("[parity_logging]\ncapacity = '2KiB'").contains("at least a page"));
+        assert!(log("[parity_logging]\ncapacity = '260KiB'").contains("no more than a member"));
+        assert!(
+            refused("name = 'test'\n[parity_logging]\nrow_deltas = 3")
+                .contains("has no meaning without a parity log")
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl InPlace {
     /// column of the row is lost, and the log has room.
     #[inline]
     pub(crate) fn may_log<M: Memory>(&self, plan: PlanId, lost: u64, exec: &Executor<M>) -> bool {
-        let Some(log) = &self.log else { return false };
+        let Some(parity_log) = &self.parity_log else { return false };
         let Plan { row, purpose, wanted, .. } = *exec.plan(plan);
         let PlanState { partial, .. } = self.jobs[plan];
         let covers_row = wanted == exec.geometry().data_columns() && partial == 0;
@@ -32,7 +32,7 @@ impl InPlace {
             && lost == 0
             && !covers_row
             && !self.is_fresh(plan, exec)
-            && log.has_room(row)
+            && parity_log.has_room(row)
     }
 
     /// Builds the steps of a logged update: read the old content of columns that were written before, write data and deltas.
@@ -43,10 +43,10 @@ impl InPlace {
         driver: &mut D,
     ) {
         let Plan { row, place, wanted, .. } = *exec.plan(plan);
-        let Some(log) = &mut self.log else { return };
-        let reads = wanted & log.written(row);
-        self.jobs[plan].delta = Some(log.take());
-        self.decided(plan, Decision::forced(Routine::Log, Reason::Logged), exec, driver);
+        let Some(parity_log) = &mut self.parity_log else { return };
+        let reads = wanted & parity_log.written(row);
+        self.jobs[plan].delta = Some(parity_log.take());
+        self.decided(plan, Decision::forced(Routine::ParityLog, Reason::Logged), exec, driver);
         if reads != 0 {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
@@ -68,14 +68,14 @@ impl InPlace {
 
     /// Adds the writes of the deltas of `plan` to its last step.
     fn push_delta_writes<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
-        let Some(log) = &self.log else { return };
+        let Some(parity_log) = &self.parity_log else { return };
         let Some(page) = self.jobs[plan].delta else { return };
         for parity in 0..exec.geometry().parity() {
             let operation = Operation {
                 page,
-                member: log.member(parity),
+                member: parity_log.member(parity),
                 kind: OperationKind::Write,
-                class: Class::Log,
+                class: Class::ParityLog,
                 column: (exec.geometry().data + parity) as u8,
                 ..Operation::default()
             };
@@ -94,16 +94,16 @@ impl InPlace {
     ) -> u16 {
         let (reads_behind, ignores) =
             (exec.has_bug(Bug::DeltaOfOtherRow), exec.has_bug(Bug::LostDeltasIgnored));
-        let Some(log) = &self.log else { return 0 };
+        let Some(parity_log) = &self.parity_log else { return 0 };
         let Plan { row, steps, .. } = *exec.plan(plan);
         let mut deltas = DeltaReads { first: steps.operations, count: 0 };
         for column in columns(parity) {
-            let member = log.member(column - exec.geometry().data);
+            let member = parity_log.member(column - exec.geometry().data);
             if ignores && exec.is_failed(member) {
                 continue;
             }
-            for page in log.slots_of(row) {
-                let page = if reads_behind { log.slot_behind(page) } else { page };
+            for page in parity_log.slots_of(row) {
+                let page = if reads_behind { parity_log.slot_behind(page) } else { page };
                 let (kind, column) = (OperationKind::Read, column as u8);
                 exec.add_operation(
                     plan,
@@ -119,26 +119,29 @@ impl InPlace {
     /// Number of deltas of `row`, for each parity chunk.
     #[inline]
     pub(crate) fn deltas(&self, row: RowNo) -> u32 {
-        self.log.as_ref().map_or(0, |log| log.count(row))
+        self.parity_log.as_ref().map_or(0, |parity_log| parity_log.count(row))
     }
 
     /// Parity columns of `row` that have a delta on a failed log member.
     #[inline]
-    pub(crate) fn lost_in_log<M: Memory>(&self, row: RowNo, exec: &Executor<M>) -> u64 {
-        self.log.as_ref().map_or(0, |log| log.lost_of(row) << exec.geometry().data)
+    pub(crate) fn lost_in_parity_log<M: Memory>(&self, row: RowNo, exec: &Executor<M>) -> u64 {
+        self.parity_log.as_ref().map_or(0, |parity_log| parity_log.lost_of(row) << exec.geometry().data)
     }
 
     /// Parity columns whose delta `plan` could not write.
     pub(crate) fn unlogged<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         let is_logged = self.jobs[plan].delta.is_some();
-        self.log.as_ref().filter(|_| is_logged).map_or(0, |log| log.lost() << exec.geometry().data)
+        self.parity_log
+            .as_ref()
+            .filter(|_| is_logged)
+            .map_or(0, |parity_log| parity_log.lost() << exec.geometry().data)
     }
 
     /// Restarts an update that was to be logged and may no longer be logged; nothing is written yet.
     pub(crate) fn stop_logging(&mut self, plan: PlanId) {
         let delta = self.jobs[plan].delta.take();
-        if let (Some(delta), Some(log)) = (delta, &mut self.log) {
-            log.give_back(delta);
+        if let (Some(delta), Some(parity_log)) = (delta, &mut self.parity_log) {
+            parity_log.give_back(delta);
         }
     }
 
@@ -148,39 +151,40 @@ impl InPlace {
         let drops = exec.has_bug(Bug::DeltaDropped);
         let overtakes = exec.has_bug(Bug::OlderDeltasForgotten);
         let forgets = exec.has_bug(Bug::WrittenForgotten);
-        let Some(log) = &mut self.log else { return };
+        let Some(parity_log) = &mut self.parity_log else { return };
         let delta = self.jobs[plan].delta.take();
         let Plan { row, purpose, wanted, is_abandoned, .. } = *exec.plan(plan);
         if !forgets {
-            log.set_written(row, wanted);
+            parity_log.set_written(row, wanted);
         }
         match delta {
-            Some(slot) if drops => log.give_back(slot),
+            Some(slot) if drops => parity_log.give_back(slot),
             Some(slot) => {
-                log.join(slot, row);
+                parity_log.join(slot, row);
                 if overtakes {
-                    log.forget_older(row);
+                    parity_log.forget_older(row);
                 }
             }
             None => {}
         }
-        let is_void = is_abandoned && log.count(row) > 0 && (delta.is_some() || purpose == Purpose::Parity);
+        let is_void =
+            is_abandoned && parity_log.count(row) > 0 && (delta.is_some() || purpose == Purpose::Parity);
         if is_void {
             self.window.set_stale(row, true);
         }
         if is_void || (delta.is_none() && !is_abandoned) {
-            log.clear(row);
+            parity_log.clear(row);
         }
         if purpose == Purpose::Parity {
-            log.commit_over(row);
+            parity_log.commit_over(row);
         }
     }
 
     /// Discards the deltas of the plan's row.
     pub(crate) fn forget_deltas<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let row = exec.plan(plan).row;
-        if let Some(log) = &mut self.log {
-            log.clear(row);
+        if let Some(parity_log) = &mut self.parity_log {
+            parity_log.clear(row);
         }
     }
 
@@ -189,9 +193,9 @@ impl InPlace {
         if exec.has_bug(Bug::TrimKeepsDeltas) {
             return;
         }
-        if let Some(log) = &mut self.log {
-            log.clear(row);
-            log.clear_written(row);
+        if let Some(parity_log) = &mut self.parity_log {
+            parity_log.clear(row);
+            parity_log.clear_written(row);
         }
     }
 
@@ -204,7 +208,7 @@ impl InPlace {
         if !exec.has_free_plan() {
             return false;
         }
-        let Some(row) = self.log.as_mut().and_then(ParityLog::next_due) else { return false };
+        let Some(row) = self.parity_log.as_mut().and_then(ParityLog::next_due) else { return false };
         let plan = self.take_plan(row, UpdateParity, exec);
         exec.acquire(plan, RowLock::Exclusive, self, driver);
         true
@@ -212,19 +216,19 @@ impl InPlace {
 
     /// Commits all rows at the end of a run, including those that a write cache has yet to write, unless the scheme never
     /// commits.
-    pub(crate) fn drain_log<M: Memory>(&mut self, exec: &mut Executor<M>) {
-        if let Some(log) = &mut self.log
-            && exec.scheme().log.commit == stripewise_scheme::placement::Commit::Watermark
+    pub(crate) fn drain_parity_log<M: Memory>(&mut self, exec: &mut Executor<M>) {
+        if let Some(parity_log) = &mut self.parity_log
+            && exec.scheme().parity_logging.commit == stripewise_scheme::placement::Commit::Watermark
         {
-            log.settling = true;
+            parity_log.settling = true;
         }
     }
 
     /// Marks the chunks of the array's first `pages` pages as written.
-    pub(crate) fn log_assume_written<M: Memory>(&mut self, pages: u64, exec: &mut Executor<M>) {
-        for page in 0..if self.log.is_some() { pages } else { 0 } {
-            if let (Some((row, column)), Some(log)) = (self.locate(page, exec), &mut self.log) {
-                log.set_written(row, 1 << column);
+    pub(crate) fn parity_log_assume_written<M: Memory>(&mut self, pages: u64, exec: &mut Executor<M>) {
+        for page in 0..if self.parity_log.is_some() { pages } else { 0 } {
+            if let (Some((row, column)), Some(parity_log)) = (self.locate(page, exec), &mut self.parity_log) {
+                parity_log.set_written(row, 1 << column);
             }
         }
     }
