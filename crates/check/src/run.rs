@@ -139,7 +139,7 @@ impl<'a> CaseRun<'a> {
         let inside = |ask: &Ask| ask.sector + ask.sectors <= run.model().sectors();
         if let Some(ask) = case.requests.iter().find(|ask| ask.what != What::Flush && !inside(ask)) {
             return Err(format!(
-                "a {} ends behind the array's {} sectors",
+                "a {} extends past the array's {} sectors",
                 words(ask),
                 run.model().sectors()
             ));

@@ -43,7 +43,7 @@ pub enum SubmitError {
     #[error("the array is busy: its queue of host requests is full")]
     Busy,
     /// The request ends beyond the array.
-    #[error("the request ends behind the array's {capacity} bytes")]
+    #[error("the request extends past the array's {capacity} bytes")]
     OutOfRange {
         /// Size of the array.
         capacity: u64,

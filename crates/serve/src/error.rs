@@ -10,7 +10,7 @@ use stripewise_trace::TraceError;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Another server is listening on the socket.
-    #[error("somebody serves at `{}` already; stop that server, or name another socket", .0.display())]
+    #[error("address in use: another server is listening on `{}`; stop that server, or name another socket", .0.display())]
     InUse(PathBuf),
     /// Something is in the place of the socket that is none.
     #[error("`{}` exists and is no socket; remove it if it is not needed, or name another", .0.display())]

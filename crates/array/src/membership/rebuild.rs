@@ -15,7 +15,7 @@ impl std::fmt::Display for Halt {
             Self::Beyond(group) => {
                 write!(f, "more members of group {group} failed than its parity tolerates")
             }
-            Self::Unmade(rows) => write!(f, "{rows} rows could not be made"),
+            Self::Unmade(rows) => write!(f, "{rows} rows could not be rebuilt"),
         }
     }
 }

@@ -59,7 +59,7 @@ fn a_case_that_cannot_be_run_says_why() {
     let mut case = stripewise_check::stress::case(0);
     let message = |case: &Case| run(case, Options::default()).expect_err("a failure").what;
     case.requests[0].sector = 1 << 40;
-    assert!(message(&case).contains("ends behind the array's"), "{}", message(&case));
+    assert!(message(&case).contains("extends past the array's"), "{}", message(&case));
     case.losses =
         vec![stripewise_check::Loss { event: 0, member: 99, manner: stripewise_check::Manner::Gone }];
     assert!(message(&case).contains("there is no member 99"), "{}", message(&case));

@@ -201,7 +201,7 @@ fn a_request_that_the_array_cannot_hold_is_refused_with_the_remedy() {
     let message = sandbox.run(&format!("run --trace large.csv {small}")).failure(1);
     assert!(message.contains("1073741824 bytes") && message.contains("larger array"), "{message}");
     let message = sandbox.run("explain --write 1GiB@100GiB").failure(1);
-    assert!(message.contains("ends behind the array"), "{message}");
+    assert!(message.contains("extends past the array"), "{message}");
 }
 
 #[test]

@@ -366,7 +366,7 @@ fn one_array_has_one_server_and_one_name() {
     assert!(refused.contains("in use by another engine"), "{refused}");
     sandbox.run("create other --files other --size 16MiB").success();
     let refused = sandbox.run(&format!("serve other --nbd unix:{}", served.socket().display())).failure(1);
-    assert!(refused.contains("somebody serves at"), "{refused}");
+    assert!(refused.contains("address in use: another server is listening on"), "{refused}");
     let refused = sandbox.run("create pool --files elsewhere --size 16MiB").failure(1);
     assert!(refused.contains("an array called \"pool\" is remembered"), "{refused}");
     let refused = sandbox.run("create third --files pool --size 16MiB --force").failure(1);

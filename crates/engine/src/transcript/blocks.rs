@@ -59,7 +59,7 @@ pub(super) const UNFINISHED: &str =
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Broken {
     /// The file is something else.
-    #[error("it is no transcript of this version; `stripewise serve --transcript FILE` writes one")]
+    #[error("not a transcript, or an unsupported version; `stripewise serve --transcript FILE` writes one")]
     Magic,
     /// The file ends within its first line.
     #[error("{UNFINISHED}")]
