@@ -18,6 +18,7 @@ pub mod placements;
 pub mod source;
 pub mod structures;
 pub mod tree;
+pub mod words;
 
 use std::fmt;
 

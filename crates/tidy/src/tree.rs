@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file::File;
 use crate::idioms::{self, Idioms};
+use crate::words::{self, Words};
 use crate::{
     Complaint, circles, contract, examples, functions, guides, layers, markdown, placements, source,
     structures,
@@ -55,7 +56,7 @@ fn is_text(path: &str) -> bool {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     matches!(extension, "rs" | "md" | "toml" | "py" | "pyi" | "sh" | "yml" | "yaml")
         || name == "Makefile"
-        || path == idioms::LIST
+        || matches!(path, idioms::LIST | words::LIST)
         || path.starts_with(".ci/")
 }
 
@@ -69,8 +70,9 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
     complaints.extend(guides::names_are_their_own(files));
     complaints.extend(contract::rows_have_tests(files));
     complaints.extend(placements::few_files_name_one(files));
-    let list = files.iter().find(|file| file.path == idioms::LIST).map_or("", |file| &file.text);
-    let idioms = Idioms::parse(list).unwrap_or_else(|bad| panic!("{bad}"));
+    let list = |path: &str| files.iter().find(|file| file.path == path).map_or("", |file| file.text.as_str());
+    let idioms = Idioms::parse(list(idioms::LIST)).unwrap_or_else(|bad| panic!("{bad}"));
+    let words = Words::parse(list(words::LIST)).unwrap_or_else(|bad| panic!("{bad}"));
     for File { path, text } in files {
         complaints.extend(source::banned_words(path, text));
         if path.ends_with(".rs") {
@@ -81,6 +83,7 @@ pub fn check(root: &Path, files: &[File]) -> Vec<Complaint> {
             complaints.extend(source::line_length(path, text));
             complaints.extend(source::unsafe_is_argued(path, text));
             complaints.extend(source::policy_cites_its_source(path, text));
+            complaints.extend(words.in_names(path, text));
             complaints.extend(idioms.in_comments(path, text));
             complaints.extend(idioms.in_messages(path, text));
             complaints.extend(layers::stays_pure(path, text));
@@ -123,6 +126,15 @@ mod tests {
         for path in ["trace.csv", "a/b.parquet", "LICENSE-MIT", "Cargo.lock"] {
             assert!(!is_text(path), "{path}");
         }
+    }
+
+    #[test]
+    fn the_list_of_banned_words_is_applied_to_names() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let files =
+            [file(words::LIST, "said # use reported\n"), file("crates/sim/src/x.rs", "fn is_said() {}\n")];
+        let complaints = check(&root(), &files);
+        assert!(complaints.iter().any(|complaint| complaint.text.contains("use reported")), "{complaints:?}");
     }
 
     #[test]

@@ -7,6 +7,8 @@
 mod parse;
 mod resolve;
 
+pub(crate) use parse::tokens;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Complaint;

@@ -182,7 +182,7 @@ fn is_name(token: &str) -> bool {
 }
 
 /// The tokens of Rust code: words, `::` and single marks. Comments, literals of text and lifetimes are left out.
-fn tokens(text: &str) -> Vec<&str> {
+pub(crate) fn tokens(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(first) = text[at..].chars().next() {
