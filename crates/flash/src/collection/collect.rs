@@ -157,6 +157,14 @@ impl<M: Media> Flash<M> {
         Some(filled)
     }
 
+    /// Whether a page of a die's victim is still to be moved.
+    pub(crate) fn has_page_to_move(&self, die: u32) -> bool {
+        let (c, member) = (&self.collections[die as usize], self.shape.member_of_die(die));
+        let list = &self.valid_lists[self.list_of(die)];
+        let ahead = &list[c.next as usize..c.end as usize];
+        ahead.iter().any(|&at| self.ftl.tenant(member, c.first + u32::from(at)).is_some())
+    }
+
     /// The range, in the common array, of the list of valid pages of a die's victim.
     fn list_of(&self, die: u32) -> std::ops::Range<usize> {
         let pages = self.shape.data_pages as usize;

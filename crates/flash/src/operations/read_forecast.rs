@@ -186,7 +186,7 @@ impl<M: Media> Flash<M> {
         if self.gc.span == GcSpan::Busy || self.waiting(die) >= u64::from(spec.reads) {
             return None;
         }
-        let moves = if c.block == NONE { self.next_moves(self.first_due(die)) } else { c.end - c.next };
+        let moves = self.moves_ahead(die);
         let sense = if c.halfway { 0 } else { t.read_command + t.read };
         let bus = t.move_bus(false) - if c.halfway { t.page } else { 0 };
         if (moves > 0 || c.halfway) && spec.program && t.program > spec.overhead.0 {
@@ -271,13 +271,26 @@ impl<M: Media> Flash<M> {
     fn step_ns(&self, die: u32) -> Nanos {
         let (c, t) = (&self.collections[die as usize], &self.times);
         let program = t.move_bus(false) + t.move_program(false);
-        let moves = if c.block == NONE { self.next_moves(self.first_due(die)) } else { c.end - c.next };
+        let moves = self.moves_ahead(die);
         match (self.gc.span, self.gc.preemption) {
             (GcSpan::Busy, _) => self.block_ns(moves),
             (_, Preemption::Phases) if c.halfway => program - t.page,
             _ if moves == 0 => self.block_ns(0),
             (_, Preemption::Phases) => t.read_command + t.read + t.page,
             _ => t.read_command + t.read + program,
+        }
+    }
+
+    /// Pages that the collection of a die has yet to move, or those of the next one if none is in progress. Some of them may
+    /// be invalid by now, but not all: then an erase comes next.
+    fn moves_ahead(&self, die: u32) -> u32 {
+        let c = &self.collections[die as usize];
+        if c.block == NONE {
+            self.next_moves(self.first_due(die))
+        } else if self.has_page_to_move(die) {
+            c.end - c.next
+        } else {
+            0
         }
     }
 

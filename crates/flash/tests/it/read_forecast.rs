@@ -153,3 +153,16 @@ fn a_chip_behind_a_channel_that_collects_knows_when_the_erase_lets_it_in() {
     assert_eq!((rig.of(token).start - queried) / US, 118);
     assert_eq!(of(&rig, 1, 15), [0, 0], "nothing is read where nothing is mapped");
 }
+
+/// Found by [`the_start_of_a_read_that_preempts_or_suspends_is_forecast`]: writes have replaced all pages that the collection
+/// was still to move.
+#[test]
+fn a_collection_whose_last_pages_became_invalid_erases_next() {
+    let mut spec = device();
+    (spec.gc.blocking, spec.gc.preemption) = (Domain::Die, Preemption::Moves);
+    spec.gc.preemption_batch = spec.scheduling.window;
+    spec.gc.soft_watermark = Some(Watermark::BlockCount(4));
+    let (forecast, seen) = forecast_and_seen(&spec, Level::Channel, 16_930_598_605_114_447_595);
+    assert_eq!(forecast.start_ns, seen.start_ns);
+    assert_eq!(seen.gc_ns, spec.timing.erase_command.0 + spec.timing.erase.0);
+}
