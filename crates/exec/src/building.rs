@@ -135,7 +135,7 @@ impl<M: Memory> Executor<M> {
 
     /// `plan`, which the placement owns, begins other work, without steps.
     pub fn take_own(&mut self, plan: PlanId, purpose: Purpose) {
-        debug_assert!(self.plans.is_own(plan), "plan {plan} belongs to hosts, and the placement takes it");
+        assert!(self.plans.is_own(plan), "plan {plan} belongs to hosts, and the placement takes it");
         let slot = &mut self.plans[plan];
         slot.purpose = purpose;
         slot.is_under_way = true;
@@ -146,7 +146,7 @@ impl<M: Memory> Executor<M> {
 
     /// `plan`, which the placement owns, is at rest.
     pub fn end_own(&mut self, plan: PlanId) {
-        debug_assert!(self.plans.is_own(plan), "plan {plan} belongs to hosts, and the placement ends it");
+        assert!(self.plans.is_own(plan), "plan {plan} belongs to hosts, and the placement ends it");
         self.plans[plan].is_under_way = false;
     }
 

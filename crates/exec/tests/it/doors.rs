@@ -412,3 +412,15 @@ fn a_member_is_taken_out_once() {
 fn a_member_is_taken_out_while_it_has_no_operations() {
     reading().array.exec.take_out(0);
 }
+
+#[test]
+#[should_panic(expected = "plan 0 belongs to hosts, and the placement takes it")]
+fn a_placement_takes_only_its_own_plans() {
+    idle().array.exec.take_own(PLAN, Purpose::Commit);
+}
+
+#[test]
+#[should_panic(expected = "plan 0 belongs to hosts, and the placement ends it")]
+fn a_placement_ends_only_its_own_plans() {
+    planned().end_own(PLAN);
+}
