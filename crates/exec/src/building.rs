@@ -109,8 +109,8 @@ impl<M: Memory> Executor<M> {
     /// `plan` writes data and defers its parity. Members keep the old versions of the columns `pinned`.
     #[inline]
     pub fn defer_parity(&mut self, plan: PlanId, pinned: u64) {
+        self.plans.set_defers(plan, true);
         let slot = &mut self.plans[plan];
-        slot.defers = true;
         slot.pinned = pinned;
         slot.decision = Decision::forced(Routine::Plain, Reason::Late);
     }
@@ -118,7 +118,7 @@ impl<M: Memory> Executor<M> {
     /// `plan` no longer defers the parity of its data.
     #[inline]
     pub fn defer_no_longer(&mut self, plan: PlanId) {
-        self.plans[plan].defers = false;
+        self.plans.set_defers(plan, false);
     }
 
     /// Hosts of `plan` are acknowledged from controller memory.

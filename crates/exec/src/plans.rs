@@ -12,6 +12,8 @@ pub struct Plans {
     all: Vec<Plan>,
     /// The first of those that the placement owns.
     own: PlanId,
+    /// The number of plans that write data and defer its parity.
+    deferring: u32,
 }
 
 impl Plans {
@@ -19,13 +21,27 @@ impl Plans {
     pub fn new(plans: u32, own: u32) -> Self {
         let next = |number: u32| if number < plans { PlanId::new(number) } else { PlanId::NONE };
         let all = (1..=plans + own).map(|number| Plan::vacant(next(number))).collect();
-        Self { all, own: PlanId::new(plans) }
+        Self { all, own: PlanId::new(plans), deferring: 0 }
     }
 
     /// Whether the placement owns `plan`, which is never free.
     #[inline]
     pub fn is_own(&self, plan: PlanId) -> bool {
         plan >= self.own
+    }
+
+    /// Lets `plan` defer the parity of the data that it writes, or no longer.
+    #[inline]
+    pub(crate) fn set_defers(&mut self, plan: PlanId, defers: bool) {
+        let before = std::mem::replace(&mut self[plan].defers, defers);
+        self.deferring = self.deferring + u32::from(defers) - u32::from(before);
+    }
+
+    /// Whether a plan under way defers the parity of the data that it writes.
+    #[inline]
+    pub fn is_any_deferring(&self) -> bool {
+        debug_assert_eq!(self.deferring as usize, self.all.iter().filter(|plan| plan.defers).count());
+        self.deferring > 0
     }
 
     /// Their number.

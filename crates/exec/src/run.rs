@@ -406,6 +406,7 @@ impl<M: Memory> Executor<M> {
         }
         self.release(plan);
         self.return_buffers(plan);
+        self.plans.set_defers(plan, false);
         let slot = &mut self.plans[plan];
         slot.is_under_way = false;
         slot.next = self.free_plan;

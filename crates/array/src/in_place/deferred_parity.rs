@@ -336,9 +336,11 @@ impl InPlace {
     /// A walk over rows waits until their parity covers their data. Returns `None` if the walk need not wait; otherwise
     /// whether a parity update was started now.
     pub(crate) fn flush_deferred_for_walk<M: Memory>(&mut self, exec: &mut Executor<M>) -> Option<bool> {
-        let is_leaving = |plan: &Plan| plan.is_under_way && plan.defers;
-        let is_late = self.window.deferred_rows() > 0 || exec.plans().iter().any(is_leaving);
-        if !self.window.is_open() || !exec.is_walking(self) || !is_late {
+        // This is asked at every poll, and the first answer is no for most arrays.
+        if !self.window.is_open() || !exec.is_walking(self) {
+            return None;
+        }
+        if self.window.deferred_rows() == 0 && !exec.plans().is_any_deferring() {
             return None;
         }
         Some(!self.window.is_empty() && !std::mem::replace(&mut self.window.flushes_deferred, true))

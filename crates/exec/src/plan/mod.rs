@@ -195,7 +195,6 @@ impl Plan {
         self.missing = 0;
         self.dirty = 0;
         self.pinned = 0;
-        self.defers = false;
         self.overlaid = 0;
         self.ends_in_memory = false;
         self.is_abandoned = false;

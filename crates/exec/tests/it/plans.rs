@@ -1,5 +1,6 @@
 //! Plans: row locks, and operations that fail.
 
+use stripewise_core::ids::PlanId;
 use stripewise_core::operation::{OperationKind, Outcome};
 use stripewise_core::request::RequestKind;
 use stripewise_exec::Controller as _;
@@ -22,6 +23,26 @@ fn updates_of_a_row_take_turns_in_order_of_arrival_and_other_rows_pass() {
     assert!(turn(0) < turn(1) && turn(1) < turn(2) && turn(3) < turn(1), "{tags:?}");
     assert_eq!([0, 1, 3].map(|page| rig.read(page)), [(false, 3), (false, 2), (false, 4)]);
     assert_eq!(rig.array.exec.locked_rows(), 0);
+}
+
+#[test]
+fn a_plan_counts_as_deferring_until_it_stops_or_ends_and_the_next_one_in_its_slot_does_not() {
+    let mut rig = Rig::new(4, "queues.plans = 1");
+    let plan = PlanId::new(0);
+    let defers = |rig: &Rig| rig.array.exec.plans().is_any_deferring();
+    for stops in [true, false] {
+        rig.submit(RequestKind::Write, 0, 3, 1);
+        assert!(!defers(&rig));
+        rig.array.exec.defer_parity(plan, 0);
+        rig.array.exec.defer_parity(plan, 0);
+        assert!(defers(&rig));
+        if stops {
+            rig.array.exec.defer_no_longer(plan);
+            assert!(!defers(&rig));
+        }
+        rig.run();
+        assert!(!defers(&rig));
+    }
 }
 
 #[test]
