@@ -17,7 +17,8 @@ pub enum Split {
     Done,
     /// A member that the request needs has as many operations queued as `dispatch.queue` allows.
     WantsRoom,
-    /// Plans, attachments, or room in controller memory are lacking.
+    /// Plans, attachments, room in controller memory, or what else the placement needs (a free row) are lacking. The request
+    /// is split again after the next event, and those behind it wait.
     WantsPlans,
     /// An earlier request must first be done with a page that the request changes; requests for other pages need not wait.
     WantsPage,
@@ -34,5 +35,6 @@ pub enum AfterErrors {
     Fail,
 }
 
-/// More columns of a row are lost than its code tolerates.
+/// More columns of a row are lost than its code tolerates. A placement whose plan may read columns with errors a second time
+/// asks [`Executor::look_again`](crate::Executor::look_again) first.
 pub struct TooManyLost;

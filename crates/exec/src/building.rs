@@ -94,10 +94,18 @@ impl<M: Memory> Executor<M> {
 
 /// The row of a plan, its routine, and how it ends.
 impl<M: Memory> Executor<M> {
-    /// The stripe of `plan` begins with this slot of the log.
+    /// The stripe of `plan`, which has no row lock, begins with this slot of the log. The plan keeps the place that it was taken
+    /// with.
     #[inline]
     pub fn set_row(&mut self, plan: PlanId, row: RowNo) {
-        self.plans[plan].row = row;
+        let slot = &mut self.plans[plan];
+        debug_assert!(
+            slot.lock == RowLock::None,
+            "plan {plan} leaves row {}, and has it as {:?}",
+            slot.row,
+            slot.lock
+        );
+        slot.row = row;
     }
 
     /// `plan` updates parity by this routine.

@@ -293,8 +293,8 @@ impl<M: Memory> Executor<M> {
         }
     }
 
-    /// Parity of the whole row, from new content where there is any, else old. Columns for which a short row has no page count
-    /// as zeros.
+    /// Parity of the whole row: from new content of the columns that the plan wants or that are dirty, from old content of the
+    /// others. Columns for which a short row has no page count as zeros.
     pub fn encode_parity_pages(&mut self, plan: PlanId) {
         let slot = &self.plans[plan];
         let (place, updated, routine) = (slot.place, slot.wanted | slot.dirty, slot.decision.routine);

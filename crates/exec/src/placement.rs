@@ -14,6 +14,9 @@ use crate::plan_handler::PlanHandler;
 use crate::{Executor, Split};
 
 /// When work of a placement may be done.
+///
+/// If no operation is in flight, no event polls again after this time. So what a refusal of [`Placement::split`] makes
+/// necessary, such as the collection of a row, belongs to the turns that come after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Before all else: plans that waited for metadata continue.
@@ -43,7 +46,10 @@ pub trait Placement<M: Memory>: PlanHandler<M> + Metadata<M> + Sized {
     /// Request `id` is over.
     fn ended(&mut self, _id: RequestId, _failed: bool, _exec: &mut Executor<M>) {}
 
-    /// Builds plans for the rest of request `id`, as far as possible.
+    /// Builds plans for the rest of request `id`, as far as possible, and moves the request's cursor over what is built.
+    ///
+    /// A flush comes here, too: where [`Executor::wants_members_flushed`] says so, it needs [`Executor::flush_members`]. A trim
+    /// may be ignored. A read of a page that was never written needs no plan, but its payload needs zeros.
     fn split<D: Driver<M>>(&mut self, id: RequestId, exec: &mut Executor<M>, driver: &mut D) -> Split;
 
     /// Whether a page has become free for which requests wait since the last call.
@@ -66,7 +72,7 @@ pub trait Placement<M: Memory>: PlanHandler<M> + Metadata<M> + Sized {
         0
     }
 
-    /// Whether a flush of a host ends with a flush of every member.
+    /// Whether a flush of a host ends with a flush of every member, which [`split`](Self::split) starts.
     fn flushes_members(&self, exec: &Executor<M>) -> bool {
         exec.members.volatile_cache
     }
@@ -94,7 +100,8 @@ pub trait Placement<M: Memory>: PlanHandler<M> + Metadata<M> + Sized {
         false
     }
 
-    /// Does one piece of work that has become possible, if its turn is now. Returns false if nothing is due.
+    /// Does one piece of work that has become possible, if its turn is now. Returns false if nothing is due: the executor asks
+    /// again and again until then.
     fn poll<D: Driver<M>>(&mut self, _when: When, _exec: &mut Executor<M>, _driver: &mut D) -> bool {
         false
     }

@@ -17,7 +17,8 @@ pub trait PlanHandler<M: Memory>: Sized {
         true
     }
 
-    /// Builds the steps of `plan`.
+    /// Builds the steps of `plan`, and says after which of them hosts are acknowledged ([`Executor::acknowledge_here`]). It is
+    /// called again if errors, or [`Executor::build_again`], require other steps.
     fn build<D: Driver<M>>(
         &mut self,
         plan: PlanId,
@@ -40,7 +41,8 @@ pub trait PlanHandler<M: Memory>: Sized {
         }
     }
 
-    /// The step of `plan` is complete after which hosts are acknowledged.
+    /// The step of `plan` is complete after which hosts are acknowledged, if there are any. A plan that fails does not get
+    /// here: work that needs its success belongs here, not in [`finished`](Self::finished).
     fn marked(&mut self, _plan: PlanId, _exec: &mut Executor<M>) {}
 
     /// The host writes of `plan` are done, as far as possible.
@@ -77,7 +79,8 @@ pub trait PlanHandler<M: Memory>: Sized {
         if lost.count_ones() > exec.geometry.parity() { AfterErrors::Fail } else { AfterErrors::NextStep }
     }
 
-    /// `plan` is over. The executor frees it, unless the placement owns it.
+    /// `plan` is over, also if it failed: then its buffers may hold anything. The executor frees it, unless the placement owns
+    /// it.
     fn finished<D: Driver<M>>(&mut self, _plan: PlanId, _exec: &mut Executor<M>, _driver: &mut D) {}
 
     /// `plan` was freed.
@@ -88,7 +91,8 @@ pub trait PlanHandler<M: Memory>: Sized {
         None
     }
 
-    /// The location of `column` of the plan's row or stripe: member and page.
+    /// The location of `column` of the plan's row or stripe: member and page. The default uses the place that the plan was
+    /// taken with, also after [`Executor::set_row`].
     fn home_of(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> (u16, u32) {
         let place = exec.plans[plan].place;
         (exec.geometry.member(place, column), place.page)
@@ -99,7 +103,8 @@ pub trait PlanHandler<M: Memory>: Sized {
         exec.geometry.all_columns()
     }
 
-    /// The columns of the plan's row or stripe that cannot be read, besides those that the plan itself could not read.
+    /// The columns of the plan's row or stripe that cannot be read, besides those that the plan itself could not read. The
+    /// default uses the place that the plan was taken with, as [`home_of`](Self::home_of) does.
     fn lost_of(&self, plan: PlanId, exec: &Executor<M>) -> u64 {
         exec.columns_on_failed(plan)
     }

@@ -12,7 +12,8 @@ use crate::{Executor, TooManyLost};
 
 impl<M: Memory> Executor<M> {
     /// Builds the steps of a read of the plan's `wanted` columns: direct, or decoding those that cannot be read. The content
-    /// is in the buffers of old content when the step is complete after which hosts are acknowledged.
+    /// is in the buffers of old content when the step is complete after which hosts are acknowledged. Columns with errors are
+    /// not read a second time.
     ///
     /// # Errors
     /// More columns of the row are lost than its code tolerates, and the plan reads some of them.

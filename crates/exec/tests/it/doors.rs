@@ -424,3 +424,12 @@ fn a_placement_takes_only_its_own_plans() {
 fn a_placement_ends_only_its_own_plans() {
     planned().end_own(PLAN);
 }
+
+#[cfg(debug_assertions)]
+#[test]
+#[should_panic(expected = "plan 0 leaves row 0, and has it as Shared")]
+fn a_plan_with_a_row_lock_keeps_its_row() {
+    let mut exec = planned();
+    exec.take_turn(PLAN, RowLock::Shared);
+    exec.set_row(PLAN, RowNo::new(1));
+}
