@@ -648,7 +648,7 @@ def write_report(runs: list[Run], path: str | Path) -> None:
 
 @final
 class Comparison:
-    """A study that can be run: every name resolved, every setting understood."""
+    """A comparison that can be run: every name resolved, every setting understood."""
 
     def __new__(
         cls,

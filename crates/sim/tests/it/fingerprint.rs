@@ -348,8 +348,15 @@ fn a_source_package_has_the_same_fingerprint() {
     // What maturin puts into it: the crates below that of the package, and what is listed for it.
     let lock = text("Cargo.lock");
     let ours = below("stripewise-python", &lock, |name| Ok(text(&format!("{}/Cargo.toml", folder(name)))));
+    let mut packed = ours.unwrap().ours;
+    // Manifests name what tests need, so maturin packs that, too.
+    for name in packed.clone() {
+        let manifest: toml::Table = text(&format!("{}/Cargo.toml", folder(&name))).parse().unwrap();
+        let of_tests = manifest.get("dev-dependencies").and_then(toml::Value::as_table).into_iter().flatten();
+        packed.extend(of_tests.map(|(name, _)| name.clone()).filter(|name| name.starts_with("stripewise-")));
+    }
     fs::create_dir(package.path().join("crates")).unwrap();
-    ours.unwrap().ours.iter().for_each(|name| link(&folder(name)));
+    packed.iter().for_each(|name| link(&folder(name)));
     let project: toml::Table = text("pyproject.toml").parse().unwrap();
     let listed = project["tool"]["maturin"]["include"].as_array().unwrap().iter();
     let listed = listed.filter_map(|entry| entry["path"].as_str()?.strip_suffix("/**/*.toml"));
