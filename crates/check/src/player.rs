@@ -415,7 +415,7 @@ impl Host<PageMemory> for Player {
                     Routine::Rmw => 2,
                     Routine::Rcw => 3,
                     Routine::Reconstruct => 4,
-                    Routine::ParityLog => 5,
+                    Routine::Log => 5,
                 };
                 self.seen.routines[routine] += 1;
             }

@@ -34,7 +34,7 @@ pub enum Class {
     /// Parity.
     Parity,
     /// Deltas of parity that are written to a parity log.
-    ParityLog,
+    Log,
     /// Content from which a degraded or redirected read decodes.
     Decode,
     /// Decoded content that is written back.
@@ -57,7 +57,7 @@ impl Class {
         Self::HostWrite,
         Self::PreRead,
         Self::Parity,
-        Self::ParityLog,
+        Self::Log,
         Self::Decode,
         Self::Repair,
         Self::ArrayGcRead,
@@ -72,7 +72,7 @@ impl Class {
             Self::HostWrite => "host write",
             Self::PreRead => "pre-read",
             Self::Parity => "parity",
-            Self::ParityLog => "log",
+            Self::Log => "log",
             Self::Decode => "decode",
             Self::Repair => "repair",
             Self::ArrayGcRead => "array GC read",

@@ -124,7 +124,7 @@ fn describe_step(plan: &PlanView<'_>, step: Step, geometry: &Geometry, text: &mu
             text.push_str("copy the chunk for parity")
         }
         Step::Compute { pages: 0 } if plan.purpose == Purpose::Read => text.push_str("take what memory has"),
-        Step::Compute { pages: 0 } if plan.decision.routine == Routine::ParityLog => {
+        Step::Compute { pages: 0 } if plan.decision.routine == Routine::Log => {
             text.push_str("take new data for the delta")
         }
         Step::Compute { pages: 0 } => text.push_str("merge with old content"),
@@ -135,7 +135,7 @@ fn describe_step(plan: &PlanView<'_>, step: Step, geometry: &Geometry, text: &mu
                     if plan.around == 0 { "decode what is lost" } else { "decode the chunk that it avoids" }
                 }
                 Routine::Reconstruct => "decode what is lost and compute parity",
-                Routine::ParityLog => "compute deltas",
+                Routine::Log => "compute deltas",
                 _ => "compute parity",
             };
             let unit = if geometry.parity() > 1 { "page operation" } else { "exclusive-or" };

@@ -518,7 +518,7 @@ impl Meter {
                     host_write_pages: of(Class::HostWrite),
                     pre_read_pages: of(Class::PreRead),
                     parity_write_pages: of(Class::Parity),
-                    log_write_pages: of(Class::ParityLog),
+                    log_write_pages: of(Class::Log),
                     array_gc_read_pages: of(Class::ArrayGcRead),
                     array_gc_write_pages: of(Class::ArrayGcWrite),
                     decode_read_pages: of(Class::Decode),

@@ -221,7 +221,7 @@ fn routine_code(routine: Routine) -> u8 {
         Routine::Rmw => 1,
         Routine::Rcw => 2,
         Routine::Reconstruct => 3,
-        Routine::ParityLog => 4,
+        Routine::Log => 4,
     }
 }
 

@@ -36,7 +36,7 @@ impl UpdateCounts {
             Routine::Rmw => self.rmw += 1,
             Routine::Rcw => self.rcw += 1,
             Routine::FullStripe => self.full_stripe += 1,
-            Routine::ParityLog => self.logged += 1,
+            Routine::Log => self.logged += 1,
             Routine::Plain | Routine::ShortStripe | Routine::Reconstruct => {}
         }
         let adjusted = update.decision.is_adjusted();

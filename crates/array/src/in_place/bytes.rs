@@ -278,7 +278,7 @@ impl InPlace {
         match exec.plan(plan).decision.routine {
             Routine::Plain => {}
             Routine::Rmw => exec.update_parity_pages(plan),
-            Routine::ParityLog => self.make_deltas(plan, exec),
+            Routine::Log => self.make_deltas(plan, exec),
             Routine::Rcw | Routine::Reconstruct | Routine::FullStripe | Routine::ShortStripe => {
                 exec.encode_parity_pages(plan);
             }
@@ -289,7 +289,7 @@ impl InPlace {
     fn is_unread<M: Memory>(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> bool {
         let Plan { row, decision, .. } = *exec.plan(plan);
         let is_unwritten = |parity_log: &ParityLog| parity_log.written(row) >> column & 1 == 0;
-        decision.routine == Routine::ParityLog && self.parity_log.as_ref().is_some_and(is_unwritten)
+        decision.routine == Routine::Log && self.parity_log.as_ref().is_some_and(is_unwritten)
     }
 
     /// The delta of each parity: the changes of the updated columns, added to zeros.

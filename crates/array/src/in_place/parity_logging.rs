@@ -46,7 +46,7 @@ impl InPlace {
         let Some(parity_log) = &mut self.parity_log else { return };
         let reads = wanted & parity_log.written(row);
         self.jobs[plan].delta = Some(parity_log.take());
-        self.decided(plan, Decision::forced(Routine::ParityLog, Reason::Logged), exec, driver);
+        self.decided(plan, Decision::forced(Routine::Log, Reason::Logged), exec, driver);
         if reads != 0 {
             exec.push_operations(plan, reads, OperationKind::Read, |_| Class::PreRead, place);
         }
@@ -75,7 +75,7 @@ impl InPlace {
                 page,
                 member: parity_log.member(parity),
                 kind: OperationKind::Write,
-                class: Class::ParityLog,
+                class: Class::Log,
                 column: (exec.geometry().data + parity) as u8,
                 ..Operation::default()
             };

@@ -50,7 +50,7 @@ fn any_member_may_be_lost_at_any_event_of_an_update_that_is_logged() {
             with_log(&mut case, log);
             case.fail_each = true;
             let whole = check(&case);
-            logged += of(&whole, Class::ParityLog);
+            logged += of(&whole, Class::Log);
             case.fail_each = false;
             for manner in [Manner::Gone, Manner::Silent, Manner::FailedWrite] {
                 for member in 0..4 {
@@ -129,7 +129,7 @@ fn a_request_of_ten_chunks_over_seven_has_an_overhead_of_five() {
     // next, which are pre-read, plus one delta. (The checker's own reads pre-read nothing.)
     let (before, after) = (seven(&[]), seven(&[ask(What::Write, 0, 10 * PAGE)]));
     let count = |class| of(&after, class) - of(&before, class);
-    assert_eq!([Class::Parity, Class::PreRead, Class::ParityLog].map(count), [1, 3, 1]);
+    assert_eq!([Class::Parity, Class::PreRead, Class::Log].map(count), [1, 3, 1]);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_chunk_that_was_never_written_is_not_read_for_its_delta() {
     let write = |sector, sectors| Ask { gap_ns: 10_000_000, ..ask(What::Write, sector, sectors) };
     case.requests = vec![write(0, PAGE), write(PAGE, 1)];
     let summary = check(&case);
-    assert_eq!([Class::PreRead, Class::ParityLog, Class::Parity].map(|class| of(&summary, class)), [0, 2, 0]);
+    assert_eq!([Class::PreRead, Class::Log, Class::Parity].map(|class| of(&summary, class)), [0, 2, 0]);
     case.requests.push(write(0, 2 * PAGE));
     assert_eq!(of(&check(&case), Class::PreRead), 2, "now both were");
 }
@@ -156,14 +156,11 @@ fn the_update_behind_the_last_delta_of_a_row_takes_all_of_them_in() {
     let summary = check(&case);
     // Three deltas: the first chunk was new; the second and third updates read its old content. The fourth reads old
     // data, parity and three deltas with RMW, or six chunks with RCW: the smaller number.
-    assert_eq!(
-        [Class::ParityLog, Class::Parity, Class::PreRead].map(|class| of(&summary, class)),
-        [3, 1, 2 + 5]
-    );
+    assert_eq!([Class::Log, Class::Parity, Class::PreRead].map(|class| of(&summary, class)), [3, 1, 2 + 5]);
     case.scheme.parity_logging.row_deltas = 16;
     case.requests = vec![write; 17];
     let summary = check(&case);
-    let reads = [Class::ParityLog, Class::Parity, Class::PreRead].map(|class| of(&summary, class));
+    let reads = [Class::Log, Class::Parity, Class::PreRead].map(|class| of(&summary, class));
     assert_eq!(reads, [16, 1, 15 + 6], "sixteen deltas cost more than six chunks");
 }
 
@@ -175,11 +172,11 @@ fn the_background_commits_a_full_log_down_to_its_low_watermark() {
     case.requests = vec![write(0), write(1)];
     let summary = check(&case);
     // Three quarters of two slots are one, so the second delta starts a commit. The other commit follows at the end.
-    assert_eq!([Class::ParityLog, Class::Parity].map(|class| of(&summary, class)), [2, 2]);
+    assert_eq!([Class::Log, Class::Parity].map(|class| of(&summary, class)), [2, 2]);
     case.scheme.parity_logging.commit = Commit::Never;
     let summary = check(&case);
     assert_eq!(
-        [Class::ParityLog, Class::Parity].map(|class| of(&summary, class)),
+        [Class::Log, Class::Parity].map(|class| of(&summary, class)),
         [2, 1],
         "a full log, and no end"
     );

@@ -111,7 +111,7 @@ fn goes_everywhere(seen: &Seen, operations: &[u64; Class::COUNT]) {
         Class::HostWrite,
         Class::PreRead,
         Class::Parity,
-        Class::ParityLog,
+        Class::Log,
         Class::Decode,
         Class::Repair,
         Class::Metadata,

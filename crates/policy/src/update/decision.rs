@@ -24,8 +24,8 @@ pub enum Routine {
     Rmw,
     /// Read-construct-write: the data that is not updated.
     Rcw,
-    /// Old data only: parity stays as it is and its change goes to the log.
-    ParityLog,
+    /// Old data only: parity stays as it is and its change goes to the parity log.
+    Log,
     /// All remaining columns, to decode the part of a lost column that an update needs.
     Reconstruct,
 }
@@ -39,7 +39,7 @@ impl Routine {
             Self::ShortStripe => "short stripe",
             Self::Rmw => "RMW",
             Self::Rcw => "RCW",
-            Self::ParityLog => "log",
+            Self::Log => "log",
             Self::Reconstruct => "reconstruct",
         }
     }
