@@ -69,6 +69,19 @@ pub fn modernize(table: &mut Table) -> Vec<String> {
     remarks
 }
 
+/// The complaint about a section or key of `table` that is there under its former name and its present one.
+pub fn given_twice(table: &Table) -> Option<String> {
+    let sections = SECTIONS
+        .iter()
+        .filter(|(former, present)| table.contains_key(*former) && table.contains_key(*present));
+    let sections = sections.map(|(former, present)| (format!("[{former}]"), format!("[{present}]")));
+    let keys =
+        KEYS.iter().filter(|(former, present)| at(table, former).is_some() && at(table, present).is_some());
+    let keys = keys.map(|(former, present)| ((*former).to_owned(), (*present).to_owned()));
+    let (former, present) = sections.chain(keys).next()?;
+    Some(format!("`{former}` is the former name of `{present}`, and both are given; keep `{present}`"))
+}
+
 /// The remark on a former name.
 pub fn remark(former: &str, present: &str) -> String {
     format!("`{former}` is now `{present}`; the next release will refuse the former name")
@@ -136,6 +149,22 @@ mod tests {
         assert!(is_former("log", &["log", "parity_logging", "zones"]));
         assert!(!is_former("log", &["in-place", "log"]));
         assert!(is_former("survivors", &["survivors", "relocations"]));
+    }
+
+    #[test]
+    fn what_is_given_under_both_names_is_named() {
+        let twice = |text: &str| given_twice(&text.parse().unwrap());
+        assert_eq!(
+            twice("[log]\ncommits = 2\n[parity_logging]").unwrap(),
+            "`[log]` is the former name of `[parity_logging]`, and both are given; keep `[parity_logging]`"
+        );
+        let keys = twice("[elastic]\nrelocations = 'apart'\nsurvivors = 'apart'").unwrap();
+        assert!(
+            keys.starts_with("`elastic.survivors` is the former name of `elastic.relocations`"),
+            "{keys}"
+        );
+        assert_eq!(twice("[log]\n[elastic]\nrelocations = 'apart'"), None);
+        assert_eq!(twice("[parity_logging]\n[elastic]\nsurvivors = 'apart'"), None);
     }
 
     #[test]

@@ -117,7 +117,8 @@ mod tests {
         assert_eq!(scheme.parity_logging.commits, 7);
         assert_eq!(Scheme::from_toml("x", &text("log")).unwrap(), scheme, "an array may have recorded it");
         let both = text("log") + "\n[parity_logging]\ncommits = 7";
-        assert!(Scheme::from_toml("x", &both).unwrap_err().to_string().contains("duplicate field"));
+        let refused = Scheme::from_toml("x", &both).unwrap_err().to_string();
+        assert!(refused.starts_with("x: `[log]` is the former name of `[parity_logging]`"), "{refused}");
         // What users see, and what digests and superblocks have.
         let shown = scheme.to_toml();
         assert!(shown.contains("\n[parity_logging]\n") && !shown.contains("[log]"), "{shown}");

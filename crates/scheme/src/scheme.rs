@@ -12,6 +12,7 @@ mod settings;
 mod zones;
 
 use serde::{Deserialize, Serialize};
+use stripewise_base::renamed;
 use stripewise_base::suggest::read_toml;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_code::{CodeError, Kind};
@@ -360,25 +361,29 @@ impl Scheme {
     /// # Errors
     /// Names the line, the column and what was expected; an unknown key names the nearest known one.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SchemeError> {
-        read_toml(file, text).map_err(|error| SchemeError::Syntax(error.to_string()))
+        read_toml(file, text).map_err(|error| {
+            // serde knows one of the two names, and would call it a duplicate.
+            let twice = text.parse().ok().and_then(|table| renamed::given_twice(&table));
+            SchemeError::Syntax(twice.map_or_else(|| error.to_string(), |twice| format!("{file}: {twice}")))
+        })
     }
 
     /// The scheme as TOML, with every default written out and every section under its present name.
     pub fn to_toml(&self) -> String {
-        let mut text = toml::to_string(self).expect("a scheme holds nothing that TOML cannot say");
-        let (former, present) = ("\n[log]\n", "\n[parity_logging]\n");
-        // Texts of users, which might contain the same line, come before all sections.
-        if let Some(at) = text.rfind(former).filter(|_| !self.parity_logging.is_default()) {
-            text.replace_range(at..at + former.len(), present);
-        }
-        text + &toml::to_string(&self.required()).expect("a section holds nothing that TOML cannot say")
+        // Parity logging comes with the further sections: serialization gives it the name that digests have.
+        let shown = Self { parity_logging: ParityLoggingSection::default(), ..self.clone() };
+        let text = toml::to_string(&shown).expect("a scheme holds nothing that TOML cannot say");
+        let required =
+            toml::to_string(&self.required()).expect("a section holds nothing that TOML cannot say");
+        if required.is_empty() { text } else { text + "\n" + &required }
     }
 
-    /// The sections that the placement uses but that serialization omits, because all their values are defaults.
+    /// The sections that [`Self::to_toml`] adds: those that the placement uses but that serialization omits, because all their
+    /// values are defaults; and that of parity logging, if it has a meaning or a value.
     fn required(&self) -> RequiredSections<'_> {
         let facts = self.placement.facts();
         RequiredSections {
-            parity_logging: (facts.logs_parity && self.parity_logging.is_default())
+            parity_logging: (facts.logs_parity || !self.parity_logging.is_default())
                 .then_some(&self.parity_logging),
             mix: (self.asks_mix() && self.mix.is_default()).then_some(&self.mix),
             zones: (facts.has_zones && self.zones.is_default()).then_some(&self.zones),

@@ -139,7 +139,7 @@ fn the_token_goes_to_the_member_with_the_fewest_free_pages_after_each_block() {
     }
     driver.finishes(1, None);
     gc_event(&mut rotating, 0, 1, &mut driver);
-    assert_eq!(driver.requested(), (vec![], vec![1]), "nobody needs it");
+    assert_eq!(driver.requested(), (vec![], vec![1]), "no member needs it");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn windows_pass_from_member_to_member_and_wait_for_the_block_in_hand() {
     assert_eq!(
         driver.timers,
         [100 * MS, 200 * MS, 300 * MS, 400 * MS],
-        "with nobody in need time stands still"
+        "time stands still while no member needs to collect"
     );
 }
 
