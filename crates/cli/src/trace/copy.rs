@@ -133,7 +133,7 @@ impl Output {
     }
 }
 
-/// The format to write to `path`: the one that was `requested` for, that of the file name's ending, or `otherwise`.
+/// The format to write to `path`: the `requested` one, that of the file name's ending, or `otherwise`.
 pub(super) fn format_for(
     path: &Path,
     requested: Option<FormatName>,

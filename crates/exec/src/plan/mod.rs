@@ -75,7 +75,7 @@ pub enum Purpose {
 /// A slot of the plan arena.
 ///
 /// The order of the fields is their order in memory. The first 64 bytes, one line of a processor's cache, are what every
-/// operation of every plan uses. What only some schemes use comes last, and is not touched by others.
+/// operation of every plan uses. What only redirected and hedged reads use comes last, and other schemes do not touch it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Plan {
