@@ -355,7 +355,8 @@ fn settings(
     };
     let log = match scheme.parity_log_members() {
         0 => String::new(),
-        log => format!(" + {log} log"),
+        1 => " + 1 log member".to_owned(),
+        more => format!(" + {more} log members"),
     };
     let groups = match geometry.membership {
         _ if parity == 0 || geometry.groups == 1 => String::new(),

@@ -267,7 +267,7 @@ fn logs(settings: &Settings) -> usize {
     if policy == Some("parity-logging") { parity(settings) } else { 0 }
 }
 
-/// `5+1`: data and parity chunks of a stripe; `5+1 and 1 log` with a log.
+/// `5+1`: data and parity chunks of a stripe; `5+1 and 1 log member` with parity logging.
 fn structure(settings: &Settings, members: usize) -> String {
     let of = |key: &str| settings.get(key).map(String::as_str);
     let groups = of("scheme.geometry.groups").and_then(|groups| groups.parse::<usize>().ok()).unwrap_or(1);
@@ -278,7 +278,11 @@ fn structure(settings: &Settings, members: usize) -> String {
     let columns = members.saturating_sub(logs) / groups.max(1);
     let stripe = format!("{}+{parity}", columns.saturating_sub(parity));
     let stripe = if groups > 1 { format!("{groups} groups of {stripe}") } else { stripe };
-    if logs > 0 { format!("{stripe} and {logs} log") } else { stripe }
+    match logs {
+        0 => stripe,
+        1 => format!("{stripe} and 1 log member"),
+        more => format!("{stripe} and {more} log members"),
+    }
 }
 
 #[cfg(test)]
@@ -297,8 +301,8 @@ mod tests {
         };
         assert_eq!(of("raid5", "1", "in-place"), "9+1");
         assert_eq!(of("raid6", "2", "in-place"), "2 groups of 3+2");
-        assert_eq!(of("raid6", "1", "parity-logging"), "6+2 and 2 log");
-        assert_eq!(of("raid6", "2", "parity-logging"), "2 groups of 2+2 and 2 log");
+        assert_eq!(of("raid6", "1", "parity-logging"), "6+2 and 2 log members");
+        assert_eq!(of("raid6", "2", "parity-logging"), "2 groups of 2+2 and 2 log members");
         assert_eq!(of("raid0", "1", "in-place"), "10 without parity");
     }
 }

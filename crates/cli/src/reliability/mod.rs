@@ -367,7 +367,11 @@ impl Line {
         let own = self.worn.as_ref().filter(|worn| (worn.members, worn.parity) == (members, parity));
         let logs = own.map_or(0, |worn| worn.logs);
         let stripe = format!("{}+{parity}", members - parity - logs);
-        let stripe = if logs > 0 { format!("{stripe}, {logs} log") } else { stripe };
+        let stripe = match logs {
+            0 => stripe,
+            1 => format!("{stripe}, 1 log member"),
+            more => format!("{stripe}, {more} log members"),
+        };
         let stripe = if groups > 1 { format!("{groups} x {stripe}") } else { stripe };
         let mut cells: Vec<Value> = self.worn.iter().flat_map(Worn::cells).collect();
         cells.extend([name(parity).to_string().into(), stripe.into(), rounded(self.alpha, 4)]);
