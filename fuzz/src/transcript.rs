@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use stripewise_array::format::{Uuid, crc32c};
-use stripewise_array::{AssemblyOptions, Identity, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, MemberNo, Scheme, create};
 use stripewise_engine::transcript::{Event, Head, Replay, Replayed, Scribe};
 use stripewise_engine::{Engine, FileMedia, MemberFile, Options};
 
@@ -113,7 +113,7 @@ fn record(folder: &Path) -> Vec<u8> {
         engine.write(nth % 16 * 512, &[nth as u8; 512]).expect("a write");
         if nth == 20 {
             engine.flush().expect("a flush");
-            engine.fail(2).expect("a member");
+            engine.fail(MemberNo::new(2)).expect("a member");
         }
     }
     engine.read(0, &mut [0; 4096]).expect("a read");

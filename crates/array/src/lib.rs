@@ -21,7 +21,7 @@ pub use recovery::{
     Reconstruction, RecoveryReport, Trouble, Upgrade, create, leaves_room_for_owner,
 };
 pub use stripewise_core::bugs::Bug;
-pub use stripewise_core::ids::{PlanId, RowNo};
+pub use stripewise_core::ids::{MemberNo, PlanId, RowNo};
 pub use stripewise_core::loads::Loads;
 pub use stripewise_core::media::{At, Found, Media};
 pub use stripewise_core::member_load::MemberLoad;

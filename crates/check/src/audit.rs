@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use stripewise_array::RowNo;
 
 use stripewise_array::cache::CachePolicy;
-use stripewise_array::{Acknowledge, Array, Controller, PageMemory};
+use stripewise_array::{Acknowledge, Array, Controller, MemberNo, PageMemory};
 use stripewise_flash::Flash;
 
 use crate::media::{Fault, PageMedia};
@@ -84,8 +84,8 @@ impl Audit<'_> {
         if self.array.is_failed(member) {
             return None;
         }
-        let physical = self.flash.lookup_old(u32::from(member), place.page);
-        self.flash.media().page(u32::from(member), physical).map(<[u8]>::to_vec)
+        let physical = self.flash.lookup_old(u32::from(member.number()), place.page);
+        self.flash.media().page(u32::from(member.number()), physical).map(<[u8]>::to_vec)
     }
 
     /// A parity column with all its deltas applied, if all deltas can be read.
@@ -101,8 +101,8 @@ impl Audit<'_> {
             if self.array.is_failed(member) {
                 return None;
             }
-            let physical = self.flash.lookup(u32::from(member), page);
-            let delta = self.flash.media().page(u32::from(member), physical)?;
+            let physical = self.flash.lookup(u32::from(member.number()), page);
+            let delta = self.flash.media().page(u32::from(member.number()), physical)?;
             content.iter_mut().zip(delta).for_each(|(byte, delta)| *byte ^= delta);
         }
         Some(content)
@@ -116,8 +116,8 @@ impl Audit<'_> {
         if self.array.is_failed(member) {
             return None;
         }
-        let physical = self.flash.lookup(u32::from(member), place.page);
-        self.flash.media().page(u32::from(member), physical)
+        let physical = self.flash.lookup(u32::from(member.number()), place.page);
+        self.flash.media().page(u32::from(member.number()), physical)
     }
 
     /// Whether the row's parity must be correct.
@@ -177,7 +177,7 @@ impl Audit<'_> {
     }
 
     /// Whether data of `row` would be lost with `member`: it is there, and what the other columns decode to is something else.
-    pub(crate) fn depends_on(&self, row: RowNo, member: u16) -> bool {
+    pub(crate) fn depends_on(&self, row: RowNo, member: MemberNo) -> bool {
         let geometry = self.array.geometry();
         let place = geometry.place(row);
         let column = (0..geometry.data).find(|&column| geometry.member(place, column) == member);
@@ -373,9 +373,8 @@ impl Audit<'_> {
     /// content of controller memory.
     pub(crate) fn is_broken(&self) -> bool {
         let geometry = self.array.geometry();
-        let lost = |group: u32| {
-            geometry.group(group).filter(|&member| self.array.is_failed(member as u16)).count() as u32
-        };
+        let lost =
+            |group: u32| geometry.group(group).filter(|&member| self.array.is_failed(member)).count() as u32;
         (0..geometry.groups).any(|group| lost(group) > geometry.tolerance())
     }
 

@@ -1,7 +1,7 @@
 //! Audit of the log of elastic striping: compares the slots on the members with the model and with parity.
 
 use stripewise_array::placement::AcknowledgeWrites;
-use stripewise_array::{Array, Controller, PageMemory, Persistence, StripeView};
+use stripewise_array::{Array, Controller, MemberNo, PageMemory, Persistence, StripeView};
 use stripewise_flash::Flash;
 
 use crate::media::PageMedia;
@@ -29,7 +29,7 @@ pub(crate) enum At {
     /// The chunk is in controller memory.
     Memory,
     /// The chunk is on this member, in this page.
-    Log(u16, u32),
+    Log(MemberNo, u32),
 }
 
 impl LogAudit<'_> {
@@ -61,12 +61,12 @@ impl LogAudit<'_> {
     }
 
     /// A page, if its member is alive and the page can be read.
-    fn read(&self, member: u16, page: u32) -> Option<&[u8]> {
+    fn read(&self, member: MemberNo, page: u32) -> Option<&[u8]> {
         if self.array.is_failed(member) {
             return None;
         }
-        let physical = self.flash.lookup(u32::from(member), page);
-        self.flash.media().page(u32::from(member), physical)
+        let physical = self.flash.lookup(u32::from(member.number()), page);
+        self.flash.media().page(u32::from(member.number()), physical)
     }
 
     /// The columns of a stripe in the order of its code, with zeros for columns that it does not have or that cannot
@@ -86,12 +86,17 @@ impl LogAudit<'_> {
 
     /// The content of a page of the log, decoded from its stripe if unreadable; `None` if more is lost than the code
     /// tolerates.
-    pub(crate) fn content(&self, member: u16, page: u32, stripe: Option<&StripeView>) -> Option<Vec<u8>> {
+    pub(crate) fn content(
+        &self,
+        member: MemberNo,
+        page: u32,
+        stripe: Option<&StripeView>,
+    ) -> Option<Vec<u8>> {
         if let Some(bytes) = self.read(member, page) {
             return Some(bytes.to_vec());
         }
         let stripe = stripe?;
-        let is_it = |&&(_, at, of, _): &&(u32, u16, u32, Option<u64>)| (at, of) == (member, page);
+        let is_it = |&&(_, at, of, _): &&(u32, MemberNo, u32, Option<u64>)| (at, of) == (member, page);
         let number = stripe.columns.iter().find(is_it)?.0;
         let (mut row, lost) = self.columns(stripe);
         let mut slices: Vec<&mut [u8]> = row.iter_mut().map(Vec::as_mut_slice).collect();
@@ -195,7 +200,7 @@ impl LogAudit<'_> {
     pub(crate) fn everything(&self, stripes: &[StripeView]) -> Result<(), String> {
         self.array.audit_log()?;
         stripes.iter().try_for_each(|stripe| self.stripe(stripe))?;
-        let mut slots: Vec<(u16, u32)> = stripes
+        let mut slots: Vec<(MemberNo, u32)> = stripes
             .iter()
             .flat_map(|stripe| stripe.columns.iter().map(|column| (column.1, column.2)))
             .collect();
@@ -213,9 +218,8 @@ impl LogAudit<'_> {
         let rows = u64::from(scheme.elastic.segment_rows);
         let stripes = rows / u64::from(geometry.depth);
         let each = geometry.rows() / u64::from(geometry.groups) / rows;
-        let living = |group: u32| {
-            geometry.group(group).filter(|&member| !self.array.is_failed(member as u16)).count() as u32
-        };
+        let living =
+            |group: u32| geometry.group(group).filter(|&member| !self.array.is_failed(member)).count() as u32;
         let data: Vec<u64> = (0..geometry.groups)
             .map(|group| u64::from(geometry.data_on(living(group))))
             .filter(|&data| data > 0)

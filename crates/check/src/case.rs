@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::geometry::Geometry;
-use stripewise_array::{Members, Scheme};
+use stripewise_array::{MemberNo, Members, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::suggest::{ConfigError, read_toml};
 use stripewise_flash::{DeviceSpec, Shape};
@@ -48,7 +48,7 @@ pub struct Loss {
     pub event: u64,
     /// The member.
     #[serde(alias = "element")]
-    pub member: u16,
+    pub member: MemberNo,
     /// The manner of the loss.
     pub manner: Manner,
 }
@@ -156,13 +156,13 @@ impl Case {
 
     /// The largest number of members lost in one parity group, counting [`Case::losses`] only.
     pub fn losses_in_a_group(&self, geometry: &Geometry) -> u32 {
-        let mut lost: Vec<u16> = self.losses.iter().map(|loss| loss.member).collect();
+        let mut lost: Vec<MemberNo> = self.losses.iter().map(|loss| loss.member).collect();
         lost.sort_unstable();
         lost.dedup();
         // A log member belongs to every group.
-        let (data, log): (Vec<u16>, _) =
-            lost.into_iter().partition(|&member| u32::from(member) < geometry.members);
-        let group = |member: &u16| geometry.group_of(u32::from(*member));
+        let (data, log): (Vec<MemberNo>, _) =
+            lost.into_iter().partition(|&member| member.is_within(geometry.members));
+        let group = |member: &MemberNo| geometry.group_of(*member);
         let most = (0..geometry.groups)
             .map(|wanted| data.iter().filter(|member| group(member) == wanted).count() as u32)
             .max();

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use stripewise_array::{Operation, OperationId, OperationKind};
+use stripewise_array::{MemberNo, Operation, OperationId, OperationKind};
 use stripewise_base::prng::Prng;
 
 use crate::stamp::SECTOR;
@@ -39,7 +39,7 @@ impl Content {
 }
 
 /// A page of a member.
-pub(crate) type At = (u16, u32);
+pub(crate) type At = (MemberNo, u32);
 
 /// An operation that was started and has not been answered yet.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ impl Durable {
     }
 
     /// A flush covers the changes that were answered before the flush was started.
-    fn flushed(&mut self, member: u16, until: u64) {
+    fn flushed(&mut self, member: MemberNo, until: u64) {
         for (&at, changes) in self.unflushed.range_mut((member, 0)..=(member, u32::MAX)) {
             let covered = changes.iter().take_while(|(nth, _)| *nth <= until).count();
             if let Some((_, content)) = changes.drain(..covered).next_back() {
@@ -238,7 +238,7 @@ mod tests {
     const PAGE: usize = 4 * SECTOR;
 
     fn operation(kind: OperationKind) -> Operation {
-        Operation { kind, member: 1, page: 5, ..Operation::default() }
+        Operation { kind, member: MemberNo::new(1), page: 5, ..Operation::default() }
     }
 
     fn bytes(byte: u8) -> Vec<u8> {
@@ -250,7 +250,7 @@ mod tests {
         let one = |seed| {
             let mut durable = durable.clone();
             durable.lose_power(&mut Prng::stream(seed, 1));
-            let content = durable.settled.get(&(1, 5)).cloned().unwrap_or_default();
+            let content = durable.settled.get(&(MemberNo::new(1), 5)).cloned().unwrap_or_default();
             (0..4).map(|sector| content.sector(sector).map_or(255, |bytes| bytes[0])).collect()
         };
         (0..400).map(one).collect()
@@ -262,9 +262,9 @@ mod tests {
         durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(1));
         durable.ended(OperationId::new(3), false);
         assert_eq!(left(&durable), [vec![1; 4]].into());
-        assert!(!durable.is_undecided((1, 5)));
+        assert!(!durable.is_undecided((MemberNo::new(1), 5)));
         durable.started(OperationId::new(3), operation(OperationKind::Write), &bytes(2));
-        assert!(durable.is_undecided((1, 5)));
+        assert!(durable.is_undecided((MemberNo::new(1), 5)));
         let left = left(&durable);
         assert!(left.contains(&vec![1; 4]) && left.contains(&vec![2; 4]));
         assert_eq!(left.len(), 16, "each sector on its own");
@@ -288,7 +288,7 @@ mod tests {
             "the first is there for certain, the second came when the flush was under way"
         );
         assert!(kept.iter().flatten().all(|byte| [1, 2].contains(byte)));
-        let other = Operation { member: 0, ..operation(OperationKind::Flush) };
+        let other = Operation { member: MemberNo::new(0), ..operation(OperationKind::Flush) };
         durable.started(OperationId::new(4), other, &[]);
         durable.ended(OperationId::new(4), false);
         assert_eq!(left(&durable).len(), 16, "a flush of another member is none of its business");

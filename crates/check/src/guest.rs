@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use stripewise_array::RowNo;
 
-use stripewise_array::{Controller as _, PageMemory};
+use stripewise_array::{Controller as _, MemberNo, PageMemory};
 use stripewise_exec::{ArrayOf, Placement};
 use stripewise_flash::{Flash, Shape};
 use stripewise_sim::Simulation;
@@ -32,7 +32,7 @@ pub trait Guest: Placement<PageMemory> {
 pub struct Members<'a> {
     durable: &'a mut Durable,
     page_bytes: usize,
-    gone: Vec<u16>,
+    gone: Vec<MemberNo>,
 }
 
 impl std::fmt::Debug for Members<'_> {
@@ -43,12 +43,12 @@ impl std::fmt::Debug for Members<'_> {
 
 impl Members<'_> {
     /// Members that were lost before; they stay lost.
-    pub fn gone(&self) -> &[u16] {
+    pub fn gone(&self) -> &[MemberNo] {
         &self.gone
     }
 
     /// The content of a page of a member; `None` if the member is lost.
-    pub fn read(&self, member: u16, page: u32) -> Option<Vec<u8>> {
+    pub fn read(&self, member: MemberNo, page: u32) -> Option<Vec<u8>> {
         (!self.gone.contains(&member)).then(|| match self.durable.content((member, page)) {
             Content::Bytes(bytes) => bytes.to_vec(),
             Content::Zeros | Content::Unreadable => vec![0; self.page_bytes],
@@ -56,7 +56,7 @@ impl Members<'_> {
     }
 
     /// Overwrites a page of a member with zeros, durably.
-    pub fn wipe(&mut self, member: u16, page: u32) {
+    pub fn wipe(&mut self, member: MemberNo, page: u32) {
         self.durable.held((member, page), &vec![0; self.page_bytes]);
     }
 }
@@ -136,13 +136,14 @@ where
         self.read_back()?;
         // Whatever parity still tolerates is lost as well.
         let geometry = self.case.geometry()?;
-        let failed = (0..geometry.members as u16).filter(|&member| self.simulation.array.is_failed(member));
+        let failed = (0..geometry.members as u16)
+            .filter(|&member| self.simulation.array.is_failed(MemberNo::new(member)));
         for nth in failed.count() as u32..geometry.tolerance() {
             let first = (self.case.seed as u32 + nth) % geometry.members;
             let live = (0..geometry.members).map(|nth| ((first + nth) % geometry.members) as u16);
-            let mut live = live.filter(|&member| !self.simulation.array.is_failed(member));
+            let mut live = live.filter(|&member| !self.simulation.array.is_failed(MemberNo::new(member)));
             let member = live.next().ok_or("there is no member to lose")?;
-            self.lose(Loss { event: 0, member, manner: Manner::Gone });
+            self.lose(Loss { event: 0, member: MemberNo::new(member), manner: Manner::Gone });
             self.read_back().map_err(|what| format!("without member {member}, {what}"))?;
         }
         Ok(self.simulation.world.host.seen)
@@ -235,8 +236,8 @@ where
         self.simulation.world.host.trace(|| "power is lost".into());
         let mut media = self.simulation.world.flash.media().clone();
         media.lose_power();
-        let count = self.simulation.array.members() as u16;
-        let gone: Vec<u16> = (0..count).filter(|&member| self.simulation.array.is_failed(member)).collect();
+        let all = MemberNo::first(self.simulation.array.members());
+        let gone: Vec<MemberNo> = all.filter(|&member| self.simulation.array.is_failed(member)).collect();
         let page_bytes = media.page_bytes();
         let durable = media.durable_mut().ok_or("the media keep no record of what is durable")?;
         let array = (self.make)(Some(Members { durable, page_bytes, gone }))?;
@@ -265,8 +266,8 @@ where
                 continue;
             }
             let content = home.and_then(|(member, page)| {
-                let physical = world.flash.lookup(member.into(), page);
-                world.flash.media().page(member.into(), physical)
+                let physical = world.flash.lookup(member.number().into(), page);
+                world.flash.media().page(member.number().into(), physical)
             });
             for (nth, sector) in (page * page_sectors..(page + 1) * page_sectors).enumerate() {
                 let bytes = content.map(|bytes| &bytes[nth * SECTOR..(nth + 1) * SECTOR]);

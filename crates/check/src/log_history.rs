@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use stripewise_array::geometry::Geometry;
-use stripewise_array::{Controller, StripeColumn, StripeView};
+use stripewise_array::{Controller, MemberNo, StripeColumn, StripeView};
 
 use crate::audit_log::{At, LogAudit};
 use crate::media::Fault;
@@ -49,7 +49,7 @@ impl LogHistory {
         audit: &LogAudit<'_>,
         event: u64,
         faults: &[Fault],
-        appended: &BTreeMap<(u16, u32), u64>,
+        appended: &BTreeMap<(MemberNo, u32), u64>,
     ) -> Result<(), String> {
         let chunks = audit.chunks();
         self.stays.resize(chunks as usize, Vec::new());
@@ -60,7 +60,7 @@ impl LogHistory {
             .collect();
         self.failed.resize(audit.array.members() as usize, None);
         for (member, failed) in (0..).zip(&mut self.failed) {
-            if failed.is_none() && audit.array.is_failed(member) {
+            if failed.is_none() && audit.array.is_failed(MemberNo::new(member)) {
                 *failed = Some(event);
             }
         }
@@ -117,15 +117,15 @@ impl LogHistory {
     fn check_places(
         &self,
         stripe: &StripeView,
-        appended: &BTreeMap<(u16, u32), u64>,
+        appended: &BTreeMap<(MemberNo, u32), u64>,
         geometry: &Geometry,
     ) -> Result<(), String> {
         let begun = stripe.columns.iter().filter_map(|column| appended.get(&(column.1, column.2))).max();
         let Some(&begun) = begun else { return Ok(()) };
         // Parity of a deep stripe has its place even on a member that is missing, and gets there when the member returns.
         let data = if geometry.depth > 1 { geometry.data } else { u32::MAX };
-        let is_dead = |&&(number, member, ..): &&(u32, u16, u32, Option<u64>)| {
-            number < data && self.failed[usize::from(member)].is_some_and(|failed| failed < begun)
+        let is_dead = |&&(number, member, ..): &&(u32, MemberNo, u32, Option<u64>)| {
+            number < data && self.failed[member.index()].is_some_and(|failed| failed < begun)
         };
         match stripe.columns.iter().find(is_dead) {
             None => Ok(()),
@@ -201,7 +201,7 @@ impl LogHistory {
     fn may_be_lost(&self, audit: &LogAudit<'_>, chunk: u64, event: u64, faults: &[Fault]) -> bool {
         self.since(chunk, event).any(|stay| {
             let Some(stripe) = &stay.stripe else { return stay.at == At::Lost };
-            let is_lost = |&&(_, member, page, _): &&(u32, u16, u32, Option<u64>)| {
+            let is_lost = |&&(_, member, page, _): &&(u32, MemberNo, u32, Option<u64>)| {
                 audit.array.is_failed(member)
                     || faults.iter().any(|fault| (fault.member, fault.page) == (member, page))
             };

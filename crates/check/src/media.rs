@@ -4,7 +4,7 @@
 //! or a block erased too early shows up as wrong content in a read.
 
 use serde::{Deserialize, Serialize};
-use stripewise_array::{Operation, OperationId, OperationKind, Outcome, PageMemory};
+use stripewise_array::{MemberNo, Operation, OperationId, OperationKind, Outcome, PageMemory};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
@@ -29,7 +29,7 @@ pub struct Faults {
     pub failed_reads: Vec<u64>,
     /// Only these members have the faults above, other than the reads with numbers; all members if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sick: Vec<u16>,
+    pub sick: Vec<MemberNo>,
     /// The answer to an operation is delayed.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_ppm: u32,
@@ -65,7 +65,7 @@ pub enum Manner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The member.
-    pub member: u16,
+    pub member: MemberNo,
     /// Its page.
     pub page: u32,
     /// The kind of operation.
@@ -215,13 +215,13 @@ impl PageMedia {
     }
 
     /// Makes the member's next operation, or next write, fail in this manner.
-    pub fn doom(&mut self, member: u16, manner: Manner) {
-        self.doomed[member as usize] = Some(manner);
+    pub fn doom(&mut self, member: MemberNo, manner: Manner) {
+        self.doomed[member.index()] = Some(manner);
     }
 
     /// Whether the member is doomed and has not failed yet.
-    pub fn is_doomed(&self, member: u16) -> bool {
-        self.doomed[member as usize].is_some()
+    pub fn is_doomed(&self, member: MemberNo) -> bool {
+        self.doomed[member.index()].is_some()
     }
 
     fn at(&self, member: u32, page: u32) -> usize {
@@ -245,7 +245,7 @@ impl PageMedia {
     }
 
     /// Whether a fault of this rate happens to `member`.
-    fn strikes(&mut self, ppm: u32, member: u16) -> bool {
+    fn strikes(&mut self, ppm: u32, member: MemberNo) -> bool {
         self.happens(ppm) && (self.faults.sick.is_empty() || self.faults.sick.contains(&member))
     }
 
@@ -265,7 +265,7 @@ impl PageMedia {
 
     fn outcome_of(&mut self, id: OperationId, operation: &Operation) -> Outcome {
         let is_read = operation.kind == OperationKind::Read;
-        let doom = &mut self.doomed[operation.member as usize];
+        let doom = &mut self.doomed[operation.member.index()];
         match doom {
             Some(Manner::Silent) => {
                 *doom = None;
@@ -295,7 +295,7 @@ impl PageMedia {
 
 impl Media for PageMedia {
     fn program(&mut self, member: u32, page: u32, token: u32) {
-        let is_lost = self.strikes(self.faults.lost_ppm, member as u16);
+        let is_lost = self.strikes(self.faults.lost_ppm, MemberNo::at(member as usize));
         let state = if is_lost { State::Lost } else { State::Written };
         let at = self.occupy(member, page, state, "programmed");
         self.cargo(OperationId::new(token)).is_lost = state == State::Lost;
@@ -375,7 +375,7 @@ mod tests {
 
     const READ: Operation = Operation {
         page: 0,
-        member: 1,
+        member: MemberNo::new(1),
         kind: OperationKind::Read,
         class: stripewise_array::Class::HostRead,
         column: 0,
@@ -442,19 +442,27 @@ mod tests {
         assert_eq!(media.outcome(OperationId::new(3), &READ), Outcome::Done);
         assert_eq!(
             media.log(),
-            [Fault { member: 1, page: 0, kind: OperationKind::Read, outcome: Outcome::MediumError }]
+            [Fault {
+                member: MemberNo::new(1),
+                page: 0,
+                kind: OperationKind::Read,
+                outcome: Outcome::MediumError
+            }]
         );
     }
 
     #[test]
     fn a_doomed_member_fails_once_in_its_manner() {
         let (mut media, ..) = media(Faults::default());
-        media.doom(1, Manner::FailedWrite);
+        media.doom(MemberNo::new(1), Manner::FailedWrite);
         assert_eq!(media.outcome(OperationId::new(3), &READ), Outcome::Done);
-        assert_eq!(media.outcome(OperationId::new(3), &Operation { member: 0, ..WRITE }), Outcome::Done);
+        assert_eq!(
+            media.outcome(OperationId::new(3), &Operation { member: MemberNo::new(0), ..WRITE }),
+            Outcome::Done
+        );
         assert_eq!(media.outcome(OperationId::new(3), &WRITE), Outcome::MediumError);
         assert_eq!(media.outcome(OperationId::new(3), &WRITE), Outcome::Done);
-        media.doom(1, Manner::Silent);
+        media.doom(MemberNo::new(1), Manner::Silent);
         assert_eq!(media.outcome(OperationId::new(3), &READ), Outcome::Timeout);
     }
 
@@ -469,15 +477,20 @@ mod tests {
 
     #[test]
     fn only_sick_members_have_faults() {
-        let faults =
-            Faults { lost_ppm: 1_000_000, failed_read_ppm: 1_000_000, sick: vec![1], ..Faults::default() };
+        let faults = Faults {
+            lost_ppm: 1_000_000,
+            failed_read_ppm: 1_000_000,
+            sick: vec![MemberNo::new(1)],
+            ..Faults::default()
+        };
         let (mut media, memory, buffer) = media(faults);
         media.stage(OperationId::new(9), buffer, &memory);
         for (member, is_sick) in [(0, false), (1, true)] {
             media.program(member, 5, 9);
             assert_eq!(media.page(member, Some(5)).is_none(), is_sick);
             media.read(member, None, 3);
-            let outcome = media.outcome(OperationId::new(3), &Operation { member: member as u16, ..READ });
+            let outcome = media
+                .outcome(OperationId::new(3), &Operation { member: MemberNo::at(member as usize), ..READ });
             assert_eq!(outcome == Outcome::MediumError, is_sick, "member {member}");
         }
     }

@@ -6,8 +6,8 @@ use stripewise_array::RowNo;
 use stripewise_array::geometry::Geometry;
 use stripewise_array::update::{Choice, Routine};
 use stripewise_array::{
-    Acknowledgement, HostRequest, MemberLoad, Operation, OperationKind, PageMemory, PlanView, Purpose,
-    RequestKind, RowLock, SubmitError, explain,
+    Acknowledgement, HostRequest, MemberLoad, MemberNo, Operation, OperationKind, PageMemory, PlanView,
+    Purpose, RequestKind, RowLock, SubmitError, explain,
 };
 use stripewise_base::Nanos;
 use stripewise_sim::{Host, Next};
@@ -121,9 +121,9 @@ pub(crate) struct Player {
     /// For each row, the number of changes that had been started when an update last locked it.
     pub begun: BTreeMap<RowNo, u64>,
     geometry: Geometry,
-    delta_rows: BTreeMap<(u16, u32), RowNo>,
+    delta_rows: BTreeMap<(MemberNo, u32), RowNo>,
     /// For each page of a log, the event in which a stripe last began to be written there.
-    pub(crate) appended: BTreeMap<(u16, u32), u64>,
+    pub(crate) appended: BTreeMap<(MemberNo, u32), u64>,
     asks: Vec<Ask>,
     next: usize,
     due: Nanos,
@@ -209,7 +209,7 @@ impl Player {
     }
 
     /// The row whose delta was last read from this page of a log member.
-    pub(crate) fn delta_row(&self, member: u16, page: u32) -> Option<RowNo> {
+    pub(crate) fn delta_row(&self, member: MemberNo, page: u32) -> Option<RowNo> {
         self.delta_rows.get(&(member, page)).copied()
     }
 
@@ -292,7 +292,7 @@ impl Player {
     /// Records the rows whose deltas `plan` reads.
     fn note_deltas(&mut self, plan: &PlanView<'_>) {
         let operations = plan.steps().iter().flat_map(|&step| plan.operations(step));
-        let is_delta = |operation: &Operation| u32::from(operation.member) >= self.geometry.members;
+        let is_delta = |operation: &Operation| !operation.member.is_within(self.geometry.members);
         let is_read = |operation: &Operation| operation.kind == OperationKind::Read && is_delta(operation);
         let mut any = false;
         for operation in operations.filter(is_read) {

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use stripewise_array::RowNo;
 
 use stripewise_array::placement::Commit;
-use stripewise_array::{Class, Controller, PageMemory, Persistence, Scheme};
+use stripewise_array::{Class, Controller, MemberNo, PageMemory, Persistence, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 use stripewise_flash::Flash;
@@ -133,7 +133,7 @@ impl<'a> CaseRun<'a> {
         run.watch = case.error_limit.map(|limit| Watch::new(limit, members, run.bug));
         run.losses = case.losses.clone();
         run.losses.sort_by_key(|loss| std::cmp::Reverse(loss.event));
-        if let Some(loss) = run.losses.iter().find(|loss| u32::from(loss.member) >= shape.members) {
+        if let Some(loss) = run.losses.iter().find(|loss| !loss.member.is_within(shape.members)) {
             return Err(format!("there is no member {} to be lost", loss.member));
         }
         let inside = |ask: &Ask| ask.sector + ask.sectors <= run.model().sectors();
@@ -271,9 +271,9 @@ impl<'a> CaseRun<'a> {
         }
         let member = self.slow.below(self.simulation.array.members().into()) as u16;
         // Reports may be repeated.
-        let is_slow = !self.simulation.array.is_slow(member) || self.slow.chance(1, 4);
+        let is_slow = !self.simulation.array.is_slow(MemberNo::new(member)) || self.slow.chance(1, 4);
         self.simulation.world.host.trace(|| format!("member {member} is reported slow: {is_slow}"));
-        self.simulation.report_slow(member, is_slow);
+        self.simulation.report_slow(MemberNo::new(member), is_slow);
     }
 
     fn lose(&mut self, loss: Loss) {
@@ -331,7 +331,7 @@ impl<'a> CaseRun<'a> {
         let faults = &self.simulation.world.flash.media().log()[self.faults_seen..];
         self.faults_seen += faults.len();
         for fault in faults {
-            if let Some(parity) = u32::from(fault.member).checked_sub(geometry.members)
+            if let Some(parity) = u32::from(fault.member.number()).checked_sub(geometry.members)
                 && let Some(row) = self.simulation.world.host.delta_row(fault.member, fault.page)
             {
                 self.unlogged.insert((row.number(), parity), self.event.get());
@@ -501,7 +501,7 @@ impl<'a> CaseRun<'a> {
             let mut other = CaseRun::over(self.case, flash, self.model().clone(), options, self.event)?;
             other.not_before = self.simulation.now();
             other.simulation.array.assume_written(self.simulation.array.host_pages());
-            let members = 0..self.simulation.array.members() as u16;
+            let members = MemberNo::first(self.simulation.array.members());
             let before = members.filter(|&member| self.simulation.array.is_failed(member));
             before.chain(lost.iter().copied()).for_each(|member| other.lose(gone(member)));
             let result = other.read_back();
@@ -513,12 +513,12 @@ impl<'a> CaseRun<'a> {
 
     /// For each group, the sets of members that may still be lost together: each member, with other members of the
     /// group.
-    fn tolerable_losses(&self) -> Vec<Vec<u16>> {
+    fn tolerable_losses(&self) -> Vec<Vec<MemberNo>> {
         let geometry = self.simulation.array.geometry();
         let mut losses = Vec::new();
         for group in 0..geometry.groups {
-            let is_live = |member: &u16| !self.simulation.array.is_failed(*member);
-            let live: Vec<u16> = geometry.group(group).map(|member| member as u16).filter(is_live).collect();
+            let is_live = |member: &MemberNo| !self.simulation.array.is_failed(*member);
+            let live: Vec<MemberNo> = geometry.group(group).filter(is_live).collect();
             let failed = geometry.width - live.len() as u32;
             let together = geometry.tolerance().saturating_sub(failed) as usize;
             if together == 0 {
@@ -549,7 +549,7 @@ impl<'a> CaseRun<'a> {
             seen: world.host.seen,
             operations,
             faults: self.media().log().len() as u64,
-            lost: (0..counters.len()).filter(|&member| array.is_failed(member as u16)).count() as u64,
+            lost: (0..counters.len()).filter(|&member| array.is_failed(MemberNo::at(member))).count() as u64,
             moved: counters.iter().map(|counters| counters.gc_move_pages).sum(),
             erased: counters.iter().map(|counters| counters.erase_blocks).sum(),
             collected: array.log_counts().collected,
@@ -559,6 +559,6 @@ impl<'a> CaseRun<'a> {
     }
 }
 
-fn gone(member: u16) -> Loss {
+fn gone(member: MemberNo) -> Loss {
     Loss { event: 0, member, manner: Manner::Gone }
 }

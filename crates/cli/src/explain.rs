@@ -9,8 +9,8 @@ use stripewise_array::explain::explain;
 use stripewise_array::format::FailReason;
 use stripewise_array::geometry::Membership;
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, MemberLoad, NoMemory, Operation,
-    OperationId, Outcome as Ended, PlanId, PlanView, RequestKind, Timer, Timing,
+    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, MemberLoad, MemberNo, NoMemory,
+    Operation, OperationId, Outcome as Ended, PlanId, PlanView, RequestKind, Timer, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
@@ -70,13 +70,13 @@ pub(crate) struct Args {
 
     /// A failed member; repeat the option for several
     #[arg(long, value_name = "MEMBER", help_heading = "Array")]
-    fail: Vec<u16>,
+    fail: Vec<MemberNo>,
 
     /// A member that collects garbage, for longer than all requests take; repeat the option for several
     ///
     /// Operations for it wait there, and policies count them.
     #[arg(long, value_name = "MEMBER", help_heading = "Array")]
-    collecting: Vec<u16>,
+    collecting: Vec<MemberNo>,
 
     /// Print JSON
     #[arg(long)]
@@ -157,9 +157,9 @@ const AFTER_GC: &str = "when garbage collection is over";
 /// Takes every operation and completes it at once; keeps the plans in words.
 #[derive(Default)]
 struct Listener {
-    started: Vec<(OperationId, u16)>,
-    failed: Vec<u16>,
-    collecting: Vec<u16>,
+    started: Vec<(OperationId, MemberNo)>,
+    failed: Vec<MemberNo>,
+    collecting: Vec<MemberNo>,
     /// Cell times of a read and of a write.
     cell_ns: (Nanos, Nanos),
     timers: Vec<Nanos>,
@@ -192,19 +192,19 @@ impl Heard {
 const COLLECTION_NS: Nanos = 10_000_000;
 
 impl MemberLoad for Listener {
-    fn gc_wait_ns(&self, member: u16, _page: u32) -> Option<Nanos> {
+    fn gc_wait_ns(&self, member: MemberNo, _page: u32) -> Option<Nanos> {
         Some(if self.collecting.contains(&member) { COLLECTION_NS } else { 0 })
     }
 
-    fn start_ns(&self, member: u16, page: u32) -> Option<Nanos> {
+    fn start_ns(&self, member: MemberNo, page: u32) -> Option<Nanos> {
         self.gc_wait_ns(member, page)
     }
 
-    fn read_ns(&self, _member: u16, _page: u32, _old_version: bool) -> Option<Nanos> {
+    fn read_ns(&self, _member: MemberNo, _page: u32, _old_version: bool) -> Option<Nanos> {
         Some(self.cell_ns.0)
     }
 
-    fn write_ns(&self, _member: u16) -> Option<Nanos> {
+    fn write_ns(&self, _member: MemberNo) -> Option<Nanos> {
         Some(self.cell_ns.1)
     }
 }
@@ -249,7 +249,7 @@ impl Driver<NoMemory> for Listener {
 fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos) {
     loop {
         array.dispatch(listener);
-        let is_free = |(_, member): &(OperationId, u16)| !listener.collecting.contains(member);
+        let is_free = |(_, member): &(OperationId, MemberNo)| !listener.collecting.contains(member);
         if let Some(last) = listener.started.iter().rposition(is_free) {
             let (id, member) = listener.started.remove(last);
             let outcome = if listener.failed.contains(&member) { Ended::Gone } else { Ended::Done };
@@ -281,12 +281,12 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let geometry = Some(array.geometry().clone());
     let mut listener = Listener { geometry, cell_ns, collecting: args.collecting, ..Listener::default() };
     let mut now = 0;
-    if let Some(member) = listener.collecting.iter().find(|&&member| u32::from(member) >= count) {
+    if let Some(member) = listener.collecting.iter().find(|&&member| !member.is_within(count)) {
         let last = count - 1;
         return Err(Failure::usage(format!("--collecting {member}: the array's members are 0 to {last}")));
     }
     for member in args.fail {
-        if u32::from(member) >= count {
+        if !member.is_within(count) {
             let last = count - 1;
             return Err(Failure::usage(format!("--fail {member}: the array's members are 0 to {last}")));
         }
@@ -340,7 +340,7 @@ fn settings(
     device: &stripewise_flash::DeviceSpec,
     layout: Layout,
     array: &Array<NoMemory>,
-    failed: &[u16],
+    failed: &[MemberNo],
 ) -> Outcome<Vec<(&'static str, String)>> {
     let geometry = array.geometry();
     let parity = geometry.parity();

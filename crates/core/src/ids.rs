@@ -120,3 +120,88 @@ impl fmt::Display for RowNo {
         self.0.fmt(f)
     }
 }
+
+/// The number of a member in its array.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemberNo(u16);
+
+impl MemberNo {
+    /// No member.
+    pub const NONE: Self = Self(u16::MAX);
+
+    /// The member with this number.
+    #[inline]
+    pub const fn new(number: u16) -> Self {
+        Self(number)
+    }
+
+    /// The member at this place of a table with an entry for each member.
+    #[inline]
+    pub const fn at(index: usize) -> Self {
+        Self(index as u16)
+    }
+
+    /// The first `count` members in ascending order.
+    #[inline]
+    pub fn first(count: u32) -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
+        (0..count as u16).map(Self)
+    }
+
+    /// Its number, for what is outside of the controller or follows from it.
+    #[inline]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+
+    /// Its number, for tables with an entry for each member.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The member `count` members later.
+    #[inline]
+    pub const fn after(self, count: u32) -> Self {
+        Self(self.0 + count as u16)
+    }
+
+    /// Whether it is one of the first `count` members.
+    #[inline]
+    pub const fn is_within(self, count: u32) -> bool {
+        (self.0 as u32) < count
+    }
+
+    /// The member alone, as a mask of the first 64 members.
+    #[inline]
+    pub const fn bit(self) -> u64 {
+        1 << self.0
+    }
+
+    /// Whether it is one of the members of `mask`, a mask of the first 64.
+    #[inline]
+    pub const fn is_in(self, mask: u64) -> bool {
+        mask >> self.0 & 1 != 0
+    }
+}
+
+impl std::str::FromStr for MemberNo {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// As a number, so that a list of members reads as one in messages.
+impl fmt::Debug for MemberNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for MemberNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

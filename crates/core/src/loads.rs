@@ -1,5 +1,7 @@
 //! Operations queued and in flight on each member: the R_i and W_i of the papers.
 
+use crate::ids::MemberNo;
+
 /// Loads of all members, as flat arrays.
 #[derive(Clone, Debug)]
 pub struct Loads {
@@ -19,18 +21,18 @@ impl Loads {
 
     /// An operation entered the queue of `member`.
     #[inline]
-    pub fn add(&mut self, member: u16, is_read: bool) {
-        self.busy += u32::from(self.total(member.into()) == 0);
+    pub fn add(&mut self, member: MemberNo, is_read: bool) {
+        self.busy += u32::from(self.total(member) == 0);
         let side = if is_read { &mut self.reads } else { &mut self.writes };
-        side[member as usize] += 1;
+        side[member.index()] += 1;
     }
 
     /// An operation of `member` ended.
     #[inline]
-    pub fn remove(&mut self, member: u16, is_read: bool) {
+    pub fn remove(&mut self, member: MemberNo, is_read: bool) {
         let side = if is_read { &mut self.reads } else { &mut self.writes };
-        side[member as usize] -= 1;
-        self.busy -= u32::from(self.total(member.into()) == 0);
+        side[member.index()] -= 1;
+        self.busy -= u32::from(self.total(member) == 0);
     }
 
     /// Members that have an operation queued or in flight.
@@ -41,8 +43,8 @@ impl Loads {
 
     /// Operations queued or in flight on `member`.
     #[inline]
-    pub fn total(&self, member: usize) -> u32 {
-        self.reads[member] + self.writes[member]
+    pub fn total(&self, member: MemberNo) -> u32 {
+        self.reads[member.index()] + self.writes[member.index()]
     }
 }
 
@@ -60,11 +62,11 @@ mod tests {
         for _ in 0..2_000 {
             if queued.is_empty() || prng.below(100) < 48 {
                 let one = (prng.below(5) as u16, prng.below(2) == 0);
-                loads.add(one.0, one.1);
+                loads.add(MemberNo::new(one.0), one.1);
                 queued.push(one);
             } else {
                 let (member, is_read) = queued.swap_remove(prng.below(queued.len() as u64) as usize);
-                loads.remove(member, is_read);
+                loads.remove(MemberNo::new(member), is_read);
             }
             let busy = (0..5).filter(|&member| queued.iter().any(|one| one.0 == member)).count();
             assert_eq!(loads.busy() as usize, busy);

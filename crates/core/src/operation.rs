@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stripewise_base::Nanos;
 
+use crate::ids::MemberNo;
 pub use crate::ids::OperationId;
 
 /// What a member is asked to do with one page.
@@ -88,7 +89,7 @@ pub struct Operation {
     /// Page of the member.
     pub page: u32,
     /// The member.
-    pub member: u16,
+    pub member: MemberNo,
     /// What to do.
     pub kind: OperationKind,
     /// On whose behalf.

@@ -2,6 +2,8 @@
 
 use stripewise_base::Nanos;
 
+use crate::ids::MemberNo;
+
 /// A new time has a weight of one in `WEIGHT`. Choice: paper 000 (section IV-A) adjusts t_R to the recent read level
 /// without saying over how many reads.
 const WEIGHT: u64 = 8;
@@ -35,9 +37,9 @@ impl CellTimes {
 
     /// A read took `time` in the cells of `member`. A read of unwritten pages takes no time and is ignored.
     #[inline]
-    pub fn observe_read(&mut self, member: u16, time: Nanos) {
+    pub fn observe_read(&mut self, member: MemberNo, time: Nanos) {
         if time > 0 {
-            smooth(&mut self.reads[member as usize], time);
+            smooth(&mut self.reads[member.index()], time);
             smooth(&mut self.all_reads, time);
         }
     }
@@ -52,8 +54,8 @@ impl CellTimes {
 
     /// Recent time of a read of `member`, or of all members if it was never read.
     #[inline]
-    pub fn read_ns(&self, member: u16) -> Option<Nanos> {
-        known(self.reads[member as usize]).or(known(self.all_reads))
+    pub fn read_ns(&self, member: MemberNo) -> Option<Nanos> {
+        known(self.reads[member.index()]).or(known(self.all_reads))
     }
 
     /// Recent time of a read of any member.
@@ -76,16 +78,16 @@ mod tests {
     #[test]
     fn a_new_time_counts_an_eighth() {
         let mut times = CellTimes::new(2);
-        assert_eq!((times.read_ns(0), times.mean_write_ns()), (None, None));
-        times.observe_read(0, 45_000);
-        times.observe_read(0, 0);
-        assert_eq!(times.read_ns(0), Some(45_000));
-        assert_eq!(times.read_ns(1), Some(45_000), "what is not known of one is that of all");
-        times.observe_read(0, 117_000);
-        assert_eq!(times.read_ns(0), Some(54_000));
+        assert_eq!((times.read_ns(MemberNo::new(0)), times.mean_write_ns()), (None, None));
+        times.observe_read(MemberNo::new(0), 45_000);
+        times.observe_read(MemberNo::new(0), 0);
+        assert_eq!(times.read_ns(MemberNo::new(0)), Some(45_000));
+        assert_eq!(times.read_ns(MemberNo::new(1)), Some(45_000), "what is not known of one is that of all");
+        times.observe_read(MemberNo::new(0), 117_000);
+        assert_eq!(times.read_ns(MemberNo::new(0)), Some(54_000));
         for _ in 0..300 {
-            times.observe_read(0, 117_000);
+            times.observe_read(MemberNo::new(0), 117_000);
         }
-        assert_eq!(times.read_ns(0), Some(117_000), "a level that lasts is reached");
+        assert_eq!(times.read_ns(MemberNo::new(0)), Some(117_000), "a level that lasts is reached");
     }
 }

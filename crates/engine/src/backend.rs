@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use stripewise_array::{Operation, OperationId, PageId, PagePool};
+use stripewise_array::{MemberNo, Operation, OperationId, PageId, PagePool};
 use stripewise_base::Nanos;
 
 /// A buffer of a host, to be written or filled. It goes to the engine with the request and returns with the completion,
@@ -81,12 +81,12 @@ pub trait Backend {
     fn count(&self) -> u16;
 
     /// The path of a member, or its last path if it was closed. None if it has none.
-    fn path(&self, _member: u16) -> Option<&Path> {
+    fn path(&self, _member: MemberNo) -> Option<&Path> {
         None
     }
 
     /// The file system that provides a member's space. None if the member is not a file.
-    fn file_system(&self, member: u16) -> Option<u64> {
+    fn file_system(&self, member: MemberNo) -> Option<u64> {
         let found = self.path(member)?.metadata().ok()?;
         found.is_file().then(|| found.dev())
     }
@@ -97,14 +97,14 @@ pub trait Backend {
     }
 
     /// Closes a member that the array runs without. Its operations in flight may still complete.
-    fn close(&mut self, member: u16);
+    fn close(&mut self, member: MemberNo);
 
     /// Takes away a member that does not answer: its operations end now as timed out, and their memory is not used again
     /// before the system has ended them. Then [`Backend::take_answered`] returns the member.
-    fn suspend(&mut self, _member: u16, _memory: &mut Pages) {}
+    fn suspend(&mut self, _member: MemberNo, _memory: &mut Pages) {}
 
     /// A member that was suspended and has no operation left, and its number.
-    fn take_answered(&mut self) -> Option<(u16, Self::Member)> {
+    fn take_answered(&mut self) -> Option<(MemberNo, Self::Member)> {
         None
     }
 
@@ -113,7 +113,7 @@ pub trait Backend {
     fn let_go(&mut self, _memory: &mut Pages) {}
 
     /// Puts a member in the place of another. Operations in flight stay with the old member.
-    fn put(&mut self, member: u16, store: Self::Member);
+    fn put(&mut self, member: MemberNo, store: Self::Member);
 
     /// Returns the members in order; none where one is absent. Nothing may be in flight.
     fn into_members(self) -> Vec<Option<Self::Member>>;

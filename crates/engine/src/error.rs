@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use stripewise_array::{AssembleError, RejoinError, SchemeError, SubmitError};
+use stripewise_array::{AssembleError, MemberNo, RejoinError, SchemeError, SubmitError};
 
 use crate::jobs::Request;
 use crate::owner::OwnerError;
@@ -126,7 +126,7 @@ pub enum EngineError {
     #[error("member {member} cannot return from `{}`: {reason}", path.display())]
     NotThat {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// The file that was offered.
         path: PathBuf,
         /// The mismatch, and the remedy.
@@ -138,7 +138,7 @@ pub enum EngineError {
     )]
     InFlight {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Operations in flight.
         operations: u32,
     },
@@ -152,7 +152,7 @@ pub enum EngineError {
     #[error("there is no member {member}: the array has {members}, counted from 0")]
     NoMember {
         /// The number given.
-        member: u16,
+        member: MemberNo,
         /// Number of members.
         members: usize,
     },

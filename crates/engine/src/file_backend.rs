@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use stripewise_array::{Operation, OperationId, PageId};
+use stripewise_array::{MemberNo, Operation, OperationId, PageId};
 
 use crate::backend::{Backend, BackendCompletion, Pages};
 use crate::discards::Trims;
@@ -110,19 +110,19 @@ impl Backend for Files {
         either!(self, way => way.count())
     }
 
-    fn path(&self, member: u16) -> Option<&Path> {
+    fn path(&self, member: MemberNo) -> Option<&Path> {
         either!(self, way => way.path(member))
     }
 
-    fn file_system(&self, member: u16) -> Option<u64> {
+    fn file_system(&self, member: MemberNo) -> Option<u64> {
         either!(self, way => way.file_system(member))
     }
 
-    fn suspend(&mut self, member: u16, memory: &mut Pages) {
+    fn suspend(&mut self, member: MemberNo, memory: &mut Pages) {
         either!(self, way => way.suspend(member, memory));
     }
 
-    fn take_answered(&mut self) -> Option<(u16, MemberFile)> {
+    fn take_answered(&mut self) -> Option<(MemberNo, MemberFile)> {
         either!(self, way => way.take_answered())
     }
 
@@ -134,11 +134,11 @@ impl Backend for Files {
         Some((file.as_fd().try_clone_to_owned().ok()?, file.pages()))
     }
 
-    fn close(&mut self, member: u16) {
+    fn close(&mut self, member: MemberNo) {
         either!(self, way => way.close(member));
     }
 
-    fn put(&mut self, member: u16, mut file: MemberFile) {
+    fn put(&mut self, member: MemberNo, mut file: MemberFile) {
         if let Self::Plain(_, trims, _) = self {
             file.trim_for(*trims);
         }

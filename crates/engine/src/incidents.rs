@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use stripewise_array::MemberNo;
 use stripewise_base::Nanos;
 
 /// Most incidents that wait to be taken. Further ones are only counted.
@@ -14,14 +15,14 @@ pub enum Incident {
     /// An operation on a member took longer than a healthy device takes.
     Slow {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// How long the operation took, or has taken so far.
         took_ns: Nanos,
     },
     /// The array continues without a member.
     Failed {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Why.
         reason: String,
         /// Whether an operation on it timed out.
@@ -30,26 +31,26 @@ pub enum Incident {
     /// A member that was absent is back with its content.
     Returned {
         /// The member.
-        member: u16,
+        member: MemberNo,
     },
     /// A new file or device took the place of a member.
     Replaced {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Whether it was a hot spare.
         is_spare: bool,
     },
     /// A member began to be rebuilt.
     RebuildBegan {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Segments of the log, or rows.
         total: u64,
     },
     /// The rebuild of a member ended.
     RebuildEnded {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Stripes, or rows in place, that could not be rebuilt.
         lost: u64,
         /// Whether it reached its end. False if the member failed meanwhile.
@@ -58,7 +59,7 @@ pub enum Incident {
     /// The rebuild of a member stopped until the array is assembled again.
     RebuildHalted {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Why.
         reason: String,
     },

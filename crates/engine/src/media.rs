@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 use stripewise_array::format::{Copy, FormatError, SUPERBLOCK_BYTES, Superblock, Uuid, superblock_pages};
-use stripewise_array::{At, Found, Media, Members, OperationId, OperationKind, Outcome};
+use stripewise_array::{At, Found, Media, MemberNo, Members, OperationId, OperationKind, Outcome};
 
 use crate::discards::Trims;
 use crate::engine::capabilities;
@@ -177,12 +177,14 @@ impl FileMedia {
         content: &[u8],
         act: impl FnOnce(&mut MemberFile) -> io::Result<()>,
     ) -> Outcome {
+        // Until the array is assembled, a recording numbers the members as they are offered.
+        let recorded = MemberNo::new(member);
         if let Some(recording) = &mut self.recording {
-            recording.begins(member, ONE, what, content);
+            recording.begins(recorded, ONE, what, content);
         }
         let result = act(&mut self.files[usize::from(member)]);
         if let Some(recording) = self.recording.as_mut().filter(|_| result.is_ok()) {
-            recording.succeeded(member, ONE, what.0);
+            recording.succeeded(recorded, ONE, what.0);
         }
         outcome(result)
     }

@@ -9,8 +9,8 @@ use stripewise_array::coordination::GcControl;
 use stripewise_array::format::Superblock;
 use stripewise_array::health::{Ledger, Troubles};
 use stripewise_array::{
-    Acknowledgement, Admission, Class, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome,
-    PageId, PlanId, PlanView, Timer,
+    Acknowledgement, Admission, Class, Driver, MemberLoad, MemberNo, Operation, OperationId, OperationKind,
+    Outcome, PageId, PlanId, PlanView, Timer,
 };
 use stripewise_base::Nanos;
 
@@ -73,7 +73,7 @@ struct Member {
 /// A completed operation, in the form that the controller takes.
 pub(crate) struct MemberCompletion {
     pub(crate) id: OperationId,
-    pub(crate) member: u16,
+    pub(crate) member: MemberNo,
     pub(crate) outcome: Outcome,
     pub(crate) took_ns: Nanos,
 }
@@ -143,7 +143,7 @@ impl<B: Backend> MemberIo<B> {
         timeout: Duration,
     ) -> Self {
         Self {
-            members: (0..backend.count()).map(|_| Member::default()).collect(),
+            members: MemberNo::first(backend.count().into()).map(|_| Member::default()).collect(),
             backend,
             jobs,
             window: window.max(1),
@@ -166,7 +166,7 @@ impl<B: Backend> MemberIo<B> {
 
     /// Closes the fence if this host cannot confirm that it owns the array, else opens it. Returns the members that
     /// accept operations again because the fence opened.
-    pub(crate) fn look_at_fence(&mut self) -> Vec<u16> {
+    pub(crate) fn look_at_fence(&mut self) -> Vec<MemberNo> {
         let Some((keeper, _)) = &self.keeper else { return Vec::new() };
         let is_closed = !keeper.may_write();
         let was_closed = std::mem::replace(&mut self.fence.is_closed, is_closed);
@@ -181,7 +181,7 @@ impl<B: Backend> MemberIo<B> {
             return Vec::new();
         }
         self.fence = Fence::default();
-        (0..self.backend.count()).filter(|&member| self.take_refusal(member)).collect()
+        MemberNo::first(self.backend.count().into()).filter(|&member| self.take_refusal(member)).collect()
     }
 
     /// Counts how long writes have waited at a closed fence. Call it when all operations that can start have started.
@@ -202,14 +202,14 @@ impl<B: Backend> MemberIo<B> {
     }
 
     /// Members whose owner page is unconfirmed, when writes have waited for as long as the timeout of an operation.
-    pub(crate) fn unconfirmed(&self) -> Vec<u16> {
+    pub(crate) fn unconfirmed(&self) -> Vec<MemberNo> {
         let Some((keeper, _)) = &self.keeper else { return Vec::new() };
         if self.fence.waited < self.timeout || !self.fence.is_closed {
             return Vec::new();
         }
-        let serves = |member: &u16| self.members[usize::from(*member)].failure.is_none();
-        let is_silent = |member: &u16| !keeper.is_confirmed(*member, self.timeout);
-        (0..self.backend.count()).filter(serves).filter(is_silent).collect()
+        let serves = |member: &MemberNo| self.members[member.index()].failure.is_none();
+        let is_silent = |member: &MemberNo| !keeper.is_confirmed(*member, self.timeout);
+        MemberNo::first(self.backend.count().into()).filter(serves).filter(is_silent).collect()
     }
 
     /// The host that took the array over, if there is one.
@@ -256,7 +256,7 @@ impl<B: Backend> MemberIo<B> {
             return;
         }
         while let Some(one) = self.out_of_space.take_due() {
-            let member = &mut self.members[one.operation.member as usize];
+            let member = &mut self.members[one.operation.member.index()];
             member.in_flight += 1;
             member.writes += u32::from(one.operation.kind == OperationKind::Write);
             self.backend.start(one.id, &one.operation, one.page, memory);
@@ -267,7 +267,7 @@ impl<B: Backend> MemberIo<B> {
     pub(crate) fn take(&mut self, memory: &mut Pages) -> Option<MemberCompletion> {
         let ended = loop {
             let ended = self.backend.take(memory)?;
-            let member = &mut self.members[ended.operation.member as usize];
+            let member = &mut self.members[ended.operation.member.index()];
             member.in_flight -= 1;
             member.flushes -= u32::from(ended.operation.kind == OperationKind::Flush);
             member.writes -= u32::from(ended.operation.kind == OperationKind::Write);
@@ -296,7 +296,7 @@ impl<B: Backend> MemberIo<B> {
         if ended.took_ns > SLOW_NS && !self.watch.is_long(operation.member) {
             self.note_slow(operation.member, ended.took_ns);
         }
-        let member = &mut self.members[operation.member as usize];
+        let member = &mut self.members[operation.member.index()];
         let outcome = match ended.result {
             // The result does not matter: the array no longer uses this member.
             _ if member.failure.is_some() => Outcome::Gone,
@@ -309,7 +309,7 @@ impl<B: Backend> MemberIo<B> {
                     OperationKind::Flush => &mut counts.flushes,
                 } += 1;
                 self.counts.done[operation.class as usize] += 1;
-                let is_rebuilt = self.rebuilt >> operation.member & 1 != 0;
+                let is_rebuilt = operation.member.is_in(self.rebuilt);
                 if operation.class == Class::Repair && operation.kind == OperationKind::Write && !is_rebuilt {
                     member.troubles.repaired();
                     self.trouble_count += 1;
@@ -336,8 +336,8 @@ impl<B: Backend> MemberIo<B> {
     }
 
     /// Whether `member` refused an operation since the last call, so that it must be reported ready.
-    pub(crate) fn take_refusal(&mut self, member: u16) -> bool {
-        std::mem::take(&mut self.members[member as usize].refused)
+    pub(crate) fn take_refusal(&mut self, member: MemberNo) -> bool {
+        std::mem::take(&mut self.members[member.index()].refused)
     }
 
     /// The earliest timer of the controller.
@@ -351,8 +351,8 @@ impl<B: Backend> MemberIo<B> {
     }
 
     /// Takes a member out of service: operations that it has not completed end as gone.
-    pub(crate) fn fail(&mut self, member: u16, why: Failure) {
-        let place = &mut self.members[member as usize];
+    pub(crate) fn fail(&mut self, member: MemberNo, why: Failure) {
+        let place = &mut self.members[member.index()];
         if place.failure.is_none() {
             let is_timeout = matches!(why, Failure::Unconfirmed { .. } | Failure::Hung { .. });
             self.incidents.note(Incident::Failed { member, reason: why.to_string(), is_timeout });
@@ -362,7 +362,7 @@ impl<B: Backend> MemberIo<B> {
     }
 
     /// From now on the array runs without this member.
-    fn leave(&mut self, member: u16) {
+    fn leave(&mut self, member: MemberNo) {
         self.watch.forget(member);
         if let Some((keeper, _)) = &mut self.keeper {
             keeper.retire(member);
@@ -371,8 +371,8 @@ impl<B: Backend> MemberIo<B> {
     }
 
     /// Puts a member back into service.
-    pub(crate) fn restore(&mut self, member: u16, store: B::Member) {
-        let place = &mut self.members[member as usize];
+    pub(crate) fn restore(&mut self, member: MemberNo, store: B::Member) {
+        let place = &mut self.members[member.index()];
         (place.failure, place.last_error) = (None, None);
         self.watch.forget(member);
         if let Some((keeper, block)) = &mut self.keeper
@@ -387,50 +387,50 @@ impl<B: Backend> MemberIo<B> {
     }
 
     /// Why a member is out of service; `None` while it serves.
-    pub(crate) fn failure(&self, member: u16) -> Option<&Failure> {
-        self.members[member as usize].failure.as_ref()
+    pub(crate) fn failure(&self, member: MemberNo) -> Option<&Failure> {
+        self.members[member.index()].failure.as_ref()
     }
 
     /// Whether the member owes an answer to a read, a write or a trim. A flush may legitimately take long.
-    pub(crate) fn is_awaited(&self, member: u16) -> bool {
-        let member = &self.members[member as usize];
+    pub(crate) fn is_awaited(&self, member: MemberNo) -> bool {
+        let member = &self.members[member.index()];
         member.in_flight > member.flushes && member.failure.is_none()
     }
 
     /// Whether the member owes an answer to a write.
-    pub(crate) fn is_writing(&self, member: u16) -> bool {
-        let member = &self.members[member as usize];
+    pub(crate) fn is_writing(&self, member: MemberNo) -> bool {
+        let member = &self.members[member.index()];
         member.writes > 0 && member.failure.is_none()
     }
 
     /// Counts a timeout of a member that hangs.
-    pub(crate) fn note_hang(&mut self, member: u16) {
+    pub(crate) fn note_hang(&mut self, member: MemberNo) {
         let page_bytes = self.jobs.page_bytes();
-        let troubles = &mut self.members[member as usize].troubles;
+        let troubles = &mut self.members[member.index()].troubles;
         troubles.failed(self.now, OperationKind::Write, Outcome::Timeout, (0, page_bytes));
         self.trouble_count += 1;
     }
 
     /// Operations that the member has accepted and not completed.
-    pub(crate) fn in_flight(&self, member: u16) -> u32 {
-        self.members[member as usize].in_flight + self.out_of_space.waiting_for(member)
+    pub(crate) fn in_flight(&self, member: MemberNo) -> u32 {
+        self.members[member.index()].in_flight + self.out_of_space.waiting_for(member)
     }
 
     pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
 
-    pub(crate) fn counts_of(&self, member: u16) -> MemberCounts {
-        self.members[member as usize].counts
+    pub(crate) fn counts_of(&self, member: MemberNo) -> MemberCounts {
+        self.members[member.index()].counts
     }
 
-    pub(crate) fn troubles_of(&self, member: u16) -> Troubles {
-        self.members[member as usize].troubles.counts()
+    pub(crate) fn troubles_of(&self, member: MemberNo) -> Troubles {
+        self.members[member.index()].troubles.counts()
     }
 
     /// Notes that an operation on a member takes long, or that the member has stood still for long.
-    pub(crate) fn note_slow(&mut self, member: u16, took_ns: Nanos) {
-        let slow = self.members[member as usize].troubles.slow();
+    pub(crate) fn note_slow(&mut self, member: MemberNo, took_ns: Nanos) {
+        let slow = self.members[member.index()].troubles.slow();
         self.trouble_count += 1;
         // The counter covers the rest of a burst.
         if slow.is_power_of_two() {
@@ -455,7 +455,7 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
     #[inline]
     fn admits(&mut self, operation: &Operation) -> Admission {
         let is_held = self.fence.is_closed && operation.kind != OperationKind::Read;
-        let member = &mut self.members[operation.member as usize];
+        let member = &mut self.members[operation.member.index()];
         if member.in_flight < self.window && !is_held {
             return Admission::Admitted;
         }
@@ -466,7 +466,7 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
 
     #[inline]
     fn start(&mut self, id: OperationId, operation: &Operation, page: PageId, memory: &mut Pages) {
-        let member = &mut self.members[operation.member as usize];
+        let member = &mut self.members[operation.member.index()];
         member.in_flight += 1;
         member.flushes += u32::from(operation.kind == OperationKind::Flush);
         member.writes += u32::from(operation.kind == OperationKind::Write);
@@ -492,8 +492,8 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
         self.jobs.part_over(acknowledgement, payload);
     }
 
-    fn member_failed(&mut self, member: u16) {
-        let place = &mut self.members[member as usize];
+    fn member_failed(&mut self, member: MemberNo) {
+        let place = &mut self.members[member.index()];
         let why = match place.last_error.take() {
             Some((operation, error)) => Failure::Error { operation, error },
             None => Failure::Requested,
@@ -506,8 +506,8 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
         self.record_event(|| Event::MemberFailed { member });
     }
 
-    fn mismatched(&mut self, member: u16, page: u32) {
-        self.members[member as usize].troubles.mismatched(page);
+    fn mismatched(&mut self, member: MemberNo, page: u32) {
+        self.members[member.index()].troubles.mismatched(page);
         self.trouble_count += 1;
     }
 
@@ -520,8 +520,9 @@ impl<B: Backend> Driver<Pages> for MemberIo<B> {
 }
 
 /// The members that have no space if `member` has none, one bit each: those with files in the same file system.
-fn run_out_together<B: Backend>(backend: &B, member: u16) -> u64 {
+fn run_out_together<B: Backend>(backend: &B, member: MemberNo) -> u64 {
     let here = backend.file_system(member);
-    let is_beside = |&other: &u16| other == member || here.is_some() && backend.file_system(other) == here;
-    bits((0..backend.count()).filter(is_beside))
+    let is_beside =
+        |&other: &MemberNo| other == member || here.is_some() && backend.file_system(other) == here;
+    bits(MemberNo::first(backend.count().into()).filter(is_beside))
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use stripewise_array::{Operation, OperationId, PageId};
+use stripewise_array::{MemberNo, Operation, OperationId, PageId};
 
 use crate::backend::BackendCompletion;
 
@@ -112,7 +112,7 @@ impl Waiting {
     }
 
     /// Writes to a member that wait for their retry.
-    pub(crate) fn waiting_for(&self, member: u16) -> u32 {
+    pub(crate) fn waiting_for(&self, member: MemberNo) -> u32 {
         self.list.iter().filter(|one| one.waits && one.operation.member == member).count() as u32
     }
 
@@ -123,8 +123,8 @@ impl Waiting {
 }
 
 /// `members` as a bit mask.
-pub(crate) fn bits(members: impl Iterator<Item = u16>) -> u64 {
-    members.fold(0, |mask, member| mask | 1 << (member % 64))
+pub(crate) fn bits(members: impl Iterator<Item = MemberNo>) -> u64 {
+    members.fold(0, |mask, member| mask | 1 << (member.index() % 64))
 }
 
 /// Whether an operation failed because its file system, or the storage below its device, is full.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use stripewise_array::{Operation, OperationId, OperationKind, PageId};
+use stripewise_array::{MemberNo, Operation, OperationId, OperationKind, PageId};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
@@ -64,7 +64,7 @@ impl<S: Store> Plain<S> {
     }
 
     fn carry_out(&mut self, operation: &Operation, page: PageId, memory: &mut Pages) -> io::Result<()> {
-        let store = self.members[operation.member as usize].as_mut().ok_or(Errno::NODEV)?;
+        let store = self.members[operation.member.index()].as_mut().ok_or(Errno::NODEV)?;
         match operation.kind {
             OperationKind::Read => store.read(operation.page, memory.page_mut(page)),
             OperationKind::Write => store.write(operation.page, memory.page(page)),
@@ -89,7 +89,7 @@ impl<S: Store> Backend for Plain<S> {
     fn take(&mut self, memory: &mut Pages) -> Option<BackendCompletion> {
         let index = match &mut self.shuffle {
             _ if self.holds_writes => {
-                let is_gone = |one: &Operation| self.members[usize::from(one.member)].is_none();
+                let is_gone = |one: &Operation| self.members[one.member.index()].is_none();
                 let may_go = |one: &Operation| one.kind == OperationKind::Read || is_gone(one);
                 self.queue.iter().position(|one| may_go(&one.operation))?
             }
@@ -120,17 +120,17 @@ impl<S: Store> Backend for Plain<S> {
         self.members.len() as u16
     }
 
-    fn path(&self, member: u16) -> Option<&Path> {
-        self.paths[usize::from(member)].as_deref()
+    fn path(&self, member: MemberNo) -> Option<&Path> {
+        self.paths[member.index()].as_deref()
     }
 
-    fn close(&mut self, member: u16) {
-        self.members[usize::from(member)] = None;
+    fn close(&mut self, member: MemberNo) {
+        self.members[member.index()] = None;
     }
 
-    fn put(&mut self, member: u16, store: S) {
-        self.paths[usize::from(member)] = store.path().map(Into::into);
-        self.members[usize::from(member)] = Some(store);
+    fn put(&mut self, member: MemberNo, store: S) {
+        self.paths[member.index()] = store.path().map(Into::into);
+        self.members[member.index()] = Some(store);
     }
 
     fn into_members(self) -> Vec<Option<S>> {

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use stripewise_array::{OperationId, OperationKind};
+use stripewise_array::{MemberNo, OperationId, OperationKind};
 
 /// The recordings of an array's members.
 #[derive(Debug)]
@@ -44,15 +44,14 @@ impl Recording {
     }
 
     /// Begins the recording of a file that replaces a member.
-    pub(crate) fn put(&mut self, member: u16, path: &Path) {
-        self.members[usize::from(member)] =
-            Some(open(&self.folder, path).unwrap_or_else(|error| fail(error)));
+    pub(crate) fn put(&mut self, member: MemberNo, path: &Path) {
+        self.members[member.index()] = Some(open(&self.folder, path).unwrap_or_else(|error| fail(error)));
     }
 
     /// Records an operation before it is submitted, with the bytes that it writes.
     pub(crate) fn begins(
         &mut self,
-        member: u16,
+        member: MemberNo,
         id: OperationId,
         (kind, page): (OperationKind, u32),
         content: &[u8],
@@ -67,14 +66,14 @@ impl Recording {
     }
 
     /// Records that an operation succeeded.
-    pub(crate) fn succeeded(&mut self, member: u16, id: OperationId, kind: OperationKind) {
+    pub(crate) fn succeeded(&mut self, member: MemberNo, id: OperationId, kind: OperationKind) {
         if kind != OperationKind::Read {
             self.append(member, b'e', id, 0, &[]);
         }
     }
 
-    fn append(&mut self, member: u16, kind: u8, id: OperationId, page: u32, content: &[u8]) {
-        let Some(file) = &mut self.members[usize::from(member)] else { return };
+    fn append(&mut self, member: MemberNo, kind: u8, id: OperationId, page: u32, content: &[u8]) {
+        let Some(file) = &mut self.members[member.index()] else { return };
         self.record.clear();
         self.record.push(kind);
         for number in [id.number(), page, self.page_bytes] {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use stripewise_array::MemberNo;
 use stripewise_base::Nanos;
 
 /// An operation that takes longer than this is noted as slow: a healthy drive that retries a weak sector answers within a
@@ -58,8 +59,8 @@ impl Watch {
 
     /// Notes that an operation on a member completed.
     #[inline]
-    pub(crate) fn moved(&mut self, member: u16) {
-        self.members[usize::from(member)].has_moved = true;
+    pub(crate) fn moved(&mut self, member: MemberNo) {
+        self.members[member.index()].has_moved = true;
     }
 
     /// The time of the next look. A look counts for one pause at most, so time in which the thread could not look is
@@ -74,14 +75,14 @@ impl Watch {
 
     /// Looks at members, if a look is due. `awaited` says which members owe an answer. Returns the findings for the
     /// controller and the operator.
-    pub(crate) fn look(&mut self, now: Nanos, awaited: impl Fn(u16) -> bool) -> Vec<(u16, Seen)> {
+    pub(crate) fn look(&mut self, now: Nanos, awaited: impl Fn(MemberNo) -> bool) -> Vec<(MemberNo, Seen)> {
         if now < self.next_look() {
             return Vec::new();
         }
         let passed = (now - self.looked_at).min(2 * self.pause());
         self.looked_at = now;
         let mut seen = Vec::new();
-        for (member, record) in (0..).zip(&mut self.members) {
+        for (member, record) in (0..).map(MemberNo::new).zip(&mut self.members) {
             if record.has_moved || !awaited(member) {
                 if record.is_slow {
                     seen.push((member, Seen::Moves));
@@ -104,23 +105,23 @@ impl Watch {
     }
 
     /// Forgets the findings about a member that leaves service or comes into it.
-    pub(crate) fn forget(&mut self, member: u16) {
-        self.members[usize::from(member)] = StalledMember::default();
+    pub(crate) fn forget(&mut self, member: MemberNo) {
+        self.members[member.index()] = StalledMember::default();
     }
 
     /// How long a member has been stalled.
-    pub(crate) fn stalled_ns(&self, member: u16) -> Nanos {
-        self.members[usize::from(member)].stalled_ns
+    pub(crate) fn stalled_ns(&self, member: MemberNo) -> Nanos {
+        self.members[member.index()].stalled_ns
     }
 
     /// Whether a member is slow.
-    pub(crate) fn is_slow(&self, member: u16) -> bool {
-        self.members[usize::from(member)].is_slow
+    pub(crate) fn is_slow(&self, member: MemberNo) -> bool {
+        self.members[member.index()].is_slow
     }
 
     /// Whether a member was reported as [`Seen::Long`] for the operations that it has.
-    pub(crate) fn is_long(&self, member: u16) -> bool {
-        self.members[usize::from(member)].is_long
+    pub(crate) fn is_long(&self, member: MemberNo) -> bool {
+        self.members[member.index()].is_long
     }
 }
 
@@ -134,9 +135,10 @@ mod tests {
     fn look(watch: &mut Watch, from: u64, to: u64) -> Vec<(u64, u16, Seen)> {
         let mut reported = Vec::new();
         for ms in (from..=to).step_by(10) {
-            watch.moved(1);
-            reported
-                .extend(watch.look(ms * 1_000_000, |_| true).into_iter().map(|(one, seen)| (ms, one, seen)));
+            watch.moved(MemberNo::new(1));
+            reported.extend(
+                watch.look(ms * 1_000_000, |_| true).into_iter().map(|(one, seen)| (ms, one.number(), seen)),
+            );
         }
         reported
     }
@@ -145,10 +147,10 @@ mod tests {
     fn one_that_stands_still_is_reported_until_it_moves() {
         let mut watch = Watch::new(2, LIMIT);
         assert_eq!(look(&mut watch, 10, 120), [(50, 0, Seen::Slow), (100, 0, Seen::Slow)]);
-        assert!(watch.is_slow(0) && !watch.is_slow(1));
-        watch.moved(0);
+        assert!(watch.is_slow(MemberNo::new(0)) && !watch.is_slow(MemberNo::new(1)));
+        watch.moved(MemberNo::new(0));
         assert_eq!(look(&mut watch, 130, 170), [(130, 0, Seen::Moves)]);
-        assert!(!watch.is_slow(0));
+        assert!(!watch.is_slow(MemberNo::new(0)));
     }
 
     #[test]
@@ -158,10 +160,10 @@ mod tests {
             look(watch, from, to).into_iter().filter(|(_, _, seen)| matches!(seen, Seen::Long(_))).collect()
         };
         assert_eq!(long(&mut watch, 10, 9_000), [(3_010, 0, Seen::Long(3_010_000_000))]);
-        assert!(watch.is_long(0));
-        watch.moved(0);
+        assert!(watch.is_long(MemberNo::new(0)));
+        watch.moved(MemberNo::new(0));
         assert_eq!(long(&mut watch, 9_010, 12_000), []);
-        assert!(!watch.is_long(0));
+        assert!(!watch.is_long(MemberNo::new(0)));
         assert_eq!(long(&mut watch, 12_010, 13_000).len(), 1);
     }
 

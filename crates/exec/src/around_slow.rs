@@ -5,7 +5,7 @@
 //! an update has locked: the member answers such a read, or the read is tried again at every further report.
 
 use stripewise_core::bits::columns;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_policy::read::ReadPath;
 
@@ -14,7 +14,7 @@ use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
     /// Whether `member` is slow.
-    pub fn is_slow(&self, member: u16) -> bool {
+    pub fn is_slow(&self, member: MemberNo) -> bool {
         self.slow.has(member)
     }
 
@@ -53,7 +53,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Whether `plan` is a direct read for hosts, and has begun to wait for `member`.
-    pub fn waits_for<P: Placement<M>>(&self, plan: PlanId, member: u16, placement: &P) -> bool {
+    pub fn waits_for<P: Placement<M>>(&self, plan: PlanId, member: MemberNo, placement: &P) -> bool {
         let slot = &self.plans[plan];
         let is_direct = slot.is_under_way
             && slot.purpose == Purpose::Read

@@ -136,13 +136,19 @@ impl<M: Memory> Executor<M> {
     /// Whether more members are lost than parity tolerates, or acknowledged content is lost, so that nothing can be called
     /// durable.
     pub fn has_lost_data<P: Placement<M>>(&self, placement: &P) -> bool {
-        let is_lost = |group| self.failed_of_group(group) > self.geometry.tolerance();
-        placement.has_lost_in_memory() || self.any_failed && (0..self.geometry.groups).any(is_lost)
+        placement.has_lost_in_memory() || self.any_failed && self.has_lost_group()
+    }
+
+    /// Whether more members of a group are lost than parity tolerates. Kept apart, so that acknowledgements of intact arrays
+    /// stay small.
+    #[cold]
+    fn has_lost_group(&self) -> bool {
+        (0..self.geometry.groups).any(|group| self.failed_of_group(group) > self.geometry.tolerance())
     }
 
     /// Number of members of `group` that are lost.
     pub fn failed_of_group(&self, group: u32) -> u32 {
-        self.geometry.group(group).filter(|&member| self.failed[member as usize]).count() as u32
+        self.geometry.group(group).filter(|&member| self.failed[member.index()]).count() as u32
     }
 
     /// Reports completion to the host, and frees the request's slot.

@@ -1,7 +1,7 @@
 //! A controller as a driver sees it: the events that it accepts, whatever its placement.
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
@@ -47,19 +47,25 @@ pub trait Controller<M: Memory> {
     fn dispatch<D: Driver<M>>(&mut self, driver: &mut D);
 
     /// Reports that a member that refused an operation may accept one now.
-    fn member_ready(&mut self, member: u16);
+    fn member_ready(&mut self, member: MemberNo);
 
     /// Reports the loss of a member: operations queued for it end, and rows on it are degraded from now on. Operations in
     /// flight on it must still be reported, as [`Outcome::Gone`]. The `reason` decides how much of its content counts if it
     /// returns. A member that the controller itself fails did not answer, or failed a write or a flush: it is gone.
-    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D);
+    fn member_failed<D: Driver<M>>(
+        &mut self,
+        now: Nanos,
+        member: MemberNo,
+        reason: FailReason,
+        driver: &mut D,
+    );
 
     /// Reports that a member has not answered for some time, or answers again. While it does not answer, a further report
     /// repeats the attempt for reads that could not be decoded before.
-    fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D);
+    fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: MemberNo, is_slow: bool, driver: &mut D);
 
     /// Reports that a member without permission needs to collect, or that a member with permission finished a block.
-    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D);
+    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: MemberNo, driver: &mut D);
 
     /// Writes out content that is buffered in controller memory to gather more chunks, and updates deferred parity: at the end
     /// of a run.
@@ -85,11 +91,11 @@ pub trait Controller<M: Memory> {
     fn members(&self) -> u32;
 
     /// Whether `member` has failed.
-    fn is_failed(&self, member: u16) -> bool;
+    fn is_failed(&self, member: MemberNo) -> bool;
 
     /// The members of the chunk at `byte` and of its row's parity, and the page number that both have in common. `None` beyond
     /// the array's end, while the chunk is only in controller memory, and under placements without rows.
-    fn homes(&self, _byte: u64) -> Option<(u16, Option<u16>, u32)> {
+    fn homes(&self, _byte: u64) -> Option<(MemberNo, Option<MemberNo>, u32)> {
         None
     }
 }
@@ -148,22 +154,28 @@ impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
     }
 
     #[inline]
-    fn member_ready(&mut self, member: u16) {
+    fn member_ready(&mut self, member: MemberNo) {
         self.exec.queues.reopen(member);
     }
 
     #[inline]
-    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D) {
+    fn member_failed<D: Driver<M>>(
+        &mut self,
+        now: Nanos,
+        member: MemberNo,
+        reason: FailReason,
+        driver: &mut D,
+    ) {
         self.exec.member_failed(now, member, reason, &mut self.placement, driver);
     }
 
     #[inline]
-    fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D) {
+    fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: MemberNo, is_slow: bool, driver: &mut D) {
         self.exec.member_slow(now, member, is_slow, &mut self.placement, driver);
     }
 
     #[inline]
-    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: MemberNo, driver: &mut D) {
         self.exec.gc_event(now, member, driver);
     }
 
@@ -203,7 +215,7 @@ impl<M: Memory, P: Placement<M>> Controller<M> for ArrayOf<M, P> {
     }
 
     #[inline]
-    fn is_failed(&self, member: u16) -> bool {
-        self.exec.failed[member as usize]
+    fn is_failed(&self, member: MemberNo) -> bool {
+        self.exec.failed[member.index()]
     }
 }

@@ -1,5 +1,6 @@
 //! Offers queued operations to the members.
 
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 
@@ -10,7 +11,7 @@ impl<M: Memory> Executor<M> {
     /// Offers the queued operations of one level to `member`, until it takes no more.
     pub fn dispatch_level<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        member: u16,
+        member: MemberNo,
         level: usize,
         placement: &mut P,
         driver: &mut D,

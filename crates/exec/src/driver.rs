@@ -1,7 +1,7 @@
 //! The interface between the controller and its driver: the simulator, the engine or a test.
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::member_load::MemberLoad;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Operation, OperationId};
@@ -102,19 +102,19 @@ pub trait Driver<M: Memory>: MemberLoad + Timer + GcControl {
 
     /// Total time in nanoseconds for which garbage collection has blocked this member so far. A queued operation's wait
     /// for garbage collection is the difference of two readings.
-    fn gc_clock(&self, _member: u16) -> Nanos {
+    fn gc_clock(&self, _member: MemberNo) -> Nanos {
         0
     }
 
     /// The member may discard the old version of `page`.
-    fn release(&mut self, _member: u16, _page: u32) {}
+    fn release(&mut self, _member: MemberNo, _page: u32) {}
 
     /// The controller failed a member that did not answer or could not be written.
-    fn member_failed(&mut self, _member: u16) {}
+    fn member_failed(&mut self, _member: MemberNo) {}
 
     /// The content that `member` returned for a read of `page` does not match its checksum, and that is an error of the
     /// member: the controller does not report what the member cannot have yet, or pages without live content.
-    fn mismatched(&mut self, _member: u16, _page: u32) {}
+    fn mismatched(&mut self, _member: MemberNo, _page: u32) {}
 
     /// Chooses the routine of a parity update under the policy `custom`; `None` selects Baseline's routine.
     fn choose(&mut self, _choice: &Choice<'_>) -> Option<Routine> {

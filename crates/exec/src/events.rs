@@ -3,7 +3,7 @@
 
 use stripewise_base::Nanos;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
 use stripewise_core::request::{HostRequest, RequestKind, SECTOR_BYTES, SubmitError};
@@ -155,7 +155,7 @@ impl<M: Memory> Executor<M> {
     pub fn member_failed<P: Placement<M>, D: Driver<M>>(
         &mut self,
         now: Nanos,
-        member: u16,
+        member: MemberNo,
         reason: FailReason,
         placement: &mut P,
         driver: &mut D,
@@ -169,13 +169,13 @@ impl<M: Memory> Executor<M> {
     pub fn member_slow<P: Placement<M>, D: Driver<M>>(
         &mut self,
         now: Nanos,
-        member: u16,
+        member: MemberNo,
         is_slow: bool,
         placement: &mut P,
         driver: &mut D,
     ) {
         self.advance(now);
-        let is_slow = is_slow && !self.failed[member as usize];
+        let is_slow = is_slow && !self.failed[member.index()];
         self.slow.set(member, is_slow);
         if is_slow {
             for plan in self.plans.ids() {
@@ -190,7 +190,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// A member without permission needs to collect, or a member with permission finished a block.
-    pub fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+    pub fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: MemberNo, driver: &mut D) {
         self.advance(now);
         let activity = self.activity();
         if let Some(coordination) = &mut self.coordination {

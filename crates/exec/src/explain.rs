@@ -168,7 +168,7 @@ fn names(mask: u64, geometry: &Geometry) -> String {
 }
 
 fn in_words(verb: &str, operation: &Operation, geometry: &Geometry) -> String {
-    let is_delta = u32::from(operation.member) >= geometry.members;
+    let is_delta = !operation.member.is_within(geometry.members);
     format!(
         "{verb} {}{} (member {} page {}, {})",
         if is_delta { "delta of " } else { "" },

@@ -3,7 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_code::Code;
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{MemberNo, NONE, PlanId, RequestId};
 use stripewise_core::loads::Loads;
 use stripewise_core::members::Members;
 use stripewise_core::memory::Memory;
@@ -115,8 +115,8 @@ impl<M: Memory> Executor<M> {
 
     /// Whether `member` is out of service.
     #[inline]
-    pub fn is_failed(&self, member: u16) -> bool {
-        self.failed[usize::from(member)]
+    pub fn is_failed(&self, member: MemberNo) -> bool {
+        self.failed[member.index()]
     }
 
     /// Whether any member is out of service.
@@ -133,17 +133,17 @@ impl<M: Memory> Executor<M> {
 
     /// The earliest arrival among the requests that wait in the controller.
     #[inline]
-    pub fn earliest_pending(&self, member: u16) -> Option<Nanos> {
+    pub fn earliest_pending(&self, member: MemberNo) -> Option<Nanos> {
         let id = self.earliest.as_ref()?.of(member, self.splitting)?;
         Some(self.requests[id].host.arrival)
     }
 
     /// Marks `member` as absent: the array is assembled without it.
-    pub fn take_out(&mut self, member: u16) {
-        let load = self.loads.total(usize::from(member));
+    pub fn take_out(&mut self, member: MemberNo) {
+        let load = self.loads.total(member);
         assert!(!self.is_failed(member), "member {member} is taken out, and is out of service");
         assert!(load == 0, "member {member} is taken out, and has {load} operations");
-        self.failed[member as usize] = true;
+        self.failed[member.index()] = true;
         self.any_failed = true;
     }
 
@@ -166,7 +166,7 @@ impl<M: Memory> Executor<M> {
             && self.internal == Internal::Idle
             && self.woken.is_empty()
             && self.row_locks.rows() == 0
-            && (0..self.members.count as usize).all(|member| self.loads.total(member) == 0)
+            && (0..self.members.count as usize).all(|member| self.loads.total(MemberNo::at(member)) == 0)
     }
 
     /// The code of the parity; absent without parity.
@@ -221,13 +221,13 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Puts `member` into service again.
-    pub fn take_in(&mut self, member: u16) {
-        self.failed[usize::from(member)] = false;
+    pub fn take_in(&mut self, member: MemberNo) {
+        self.failed[member.index()] = false;
         self.any_failed = self.failed.contains(&true);
     }
 
     /// Operations for `member` may be started again.
-    pub fn reopen(&mut self, member: u16) {
+    pub fn reopen(&mut self, member: MemberNo) {
         self.queues.reopen(member);
     }
 }

@@ -1,5 +1,6 @@
 //! What the executor, and the array above it, ask a placement about its metadata on the members.
 
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_format::Superblock;
 
@@ -13,7 +14,7 @@ use crate::rejoin::{RejoinError, Rejoining};
 /// The defaults are those of a placement without metadata.
 pub trait Metadata<M: Memory>: Sized {
     /// The member that is being rebuilt, with the number of segments or rows that are done, and the total.
-    fn rebuilding(&self, _exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+    fn rebuilding(&self, _exec: &Executor<M>) -> Option<(MemberNo, u32, u32)> {
         None
     }
 
@@ -28,12 +29,17 @@ pub trait Metadata<M: Memory>: Sized {
     }
 
     /// Whether `member` may join the array.
-    fn check_rejoin(&self, _member: u16, _how: Rejoining, _exec: &Executor<M>) -> Result<(), RejoinError> {
+    fn check_rejoin(
+        &self,
+        _member: MemberNo,
+        _how: Rejoining,
+        _exec: &Executor<M>,
+    ) -> Result<(), RejoinError> {
         Err(RejoinError::NoMetadata)
     }
 
     /// Brings `member` back, and begins to rebuild it.
-    fn rejoin(&mut self, _member: u16, _how: Rejoining, _exec: &mut Executor<M>) {}
+    fn rejoin(&mut self, _member: MemberNo, _how: Rejoining, _exec: &mut Executor<M>) {}
 
     /// The superblock as all members have it, except for its number and identifier; `None` if the array was not assembled.
     fn superblock_on_members(&self) -> Option<&Superblock> {

@@ -1,5 +1,6 @@
 //! The copies of metadata that members should have: how each is named, located and verified.
 
+use stripewise_core::ids::MemberNo;
 use stripewise_format::{Copy, SUPERBLOCK_BYTES, Superblock, superblock_pages};
 
 /// Number of kinds of metadata.
@@ -52,7 +53,7 @@ pub struct Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRun {
     /// The member.
-    pub member: u16,
+    pub member: MemberNo,
     /// The first page.
     pub first: u32,
     /// The number of pages.
@@ -77,7 +78,7 @@ pub enum PieceLocation {
 /// The pages of the `nth` copy of a superblock; the second copy of a member lies at `back`.
 pub fn superblock_run(block: &Superblock, nth: u64, back: u32) -> PageRun {
     PageRun {
-        member: (nth / 2) as u16,
+        member: MemberNo::new((nth / 2) as u16),
         first: if nth.is_multiple_of(2) { 0 } else { back },
         pages: superblock_pages(block.page_bytes),
         version: block.update,

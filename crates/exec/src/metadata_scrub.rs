@@ -20,7 +20,7 @@ impl<M: Memory> Executor<M> {
     /// The location of `piece`, unless its member failed.
     pub(crate) fn location_of<P: Placement<M>>(&self, piece: Piece, placement: &P) -> PieceLocation {
         match placement.piece(piece, self) {
-            PieceLocation::At(run) if self.failed[usize::from(run.member)] => PieceLocation::Nowhere,
+            PieceLocation::At(run) if self.failed[run.member.index()] => PieceLocation::Nowhere,
             place => place,
         }
     }
@@ -204,7 +204,7 @@ impl<M: Memory> Executor<M> {
         let Some(reading) = reading.filter(|_| self.plans[plan].lost == 0) else { return Ok(Built::Ready) };
         let done = (reading.bytes.len() / self.members.page_bytes as usize) as u32;
         let (member, first) = (reading.run.member, reading.run.first + done);
-        if self.failed[usize::from(member)] {
+        if self.failed[member.index()] {
             return Ok(Built::Ready);
         }
         let count = reading.wanted;
@@ -263,10 +263,10 @@ impl<M: Memory> Executor<M> {
                 self.metadata.found.damaged += 1;
                 // The copies of a member that is being rebuilt are being written.
                 let is_joining = placement.superblock_of().is_some_and(|block| {
-                    block.members[usize::from(reading.run.member)].state == MemberState::Rebuilding
+                    block.members[reading.run.member.index()].state == MemberState::Rebuilding
                 });
                 if reading.piece.kind == Kind::Superblock && !is_joining && !self.metadata.believes {
-                    self.metadata.doubted |= 1 << reading.run.member;
+                    self.metadata.doubted |= reading.run.member.bit();
                 }
                 if !reading.is_unreadable && !is_joining {
                     driver.mismatched(reading.run.member, reading.run.first);

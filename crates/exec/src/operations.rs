@@ -3,7 +3,7 @@
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::geometry::Place;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationId, OperationKind};
 use stripewise_format::FailReason;
@@ -127,7 +127,7 @@ impl<M: Memory> Executor<M> {
             self.stride
         );
         assert!(
-            u32::from(operation.member) < self.members.count,
+            operation.member.is_within(self.members.count),
             "plan {} names member {}, and there are {}",
             plan.number(),
             operation.member,
@@ -209,7 +209,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// The columns of the plan's row on `member`, as a mask.
-    pub fn columns_on(&self, plan: PlanId, member: u16) -> u64 {
+    pub fn columns_on(&self, plan: PlanId, member: MemberNo) -> u64 {
         let place = self.plans[plan].place;
         let is_its = |&column: &u32| self.geometry.member(place, column) == member;
         (0..self.geometry.columns).find(is_its).map_or(0, |column| 1 << column)
@@ -222,14 +222,14 @@ impl<M: Memory> Executor<M> {
 
     /// Members that failed, one bit each.
     pub fn failed_members(&self) -> u64 {
-        let failed = self.failed.iter().enumerate().filter(|(_, failed)| **failed);
-        failed.fold(0, |mask, (member, _)| mask | 1 << member)
+        let failed = MemberNo::first(self.members.count).filter(|&member| self.is_failed(member));
+        failed.fold(0, |mask, member| mask | member.bit())
     }
 
     /// Why `member`, which failed while the array serves, is out of service: for damage too if a copy of its superblock was
     /// found damaged before.
-    pub fn reason_of(&self, member: u16) -> FailReason {
-        let is_doubted = self.metadata.doubted >> member & 1 != 0;
-        if is_doubted { FailReason::Damage } else { self.fail_reasons[usize::from(member)] }
+    pub fn reason_of(&self, member: MemberNo) -> FailReason {
+        let is_doubted = member.is_in(self.metadata.doubted);
+        if is_doubted { FailReason::Damage } else { self.fail_reasons[member.index()] }
     }
 }

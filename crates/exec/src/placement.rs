@@ -5,7 +5,7 @@
 //! about its metadata ([`Metadata`]). Placement and executor are borrowed apart, so each may change the other.
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::RequestId;
+use stripewise_core::ids::{MemberNo, RequestId};
 use stripewise_core::memory::Memory;
 
 use crate::driver::Driver;
@@ -83,7 +83,7 @@ pub trait Placement<M: Memory>: PlanHandler<M> + Metadata<M> + Sized {
     }
 
     /// Whether a read or write of the host's `page` would use `member`.
-    fn targets(&self, _page: u64, _is_write: bool, _member: u16, _exec: &Executor<M>) -> bool {
+    fn targets(&self, _page: u64, _is_write: bool, _member: MemberNo, _exec: &Executor<M>) -> bool {
         false
     }
 
@@ -93,7 +93,7 @@ pub trait Placement<M: Memory>: PlanHandler<M> + Metadata<M> + Sized {
     }
 
     /// `member` was taken out of service.
-    fn lost(&mut self, _member: u16, _exec: &mut Executor<M>) {}
+    fn lost(&mut self, _member: MemberNo, _exec: &mut Executor<M>) {}
 
     /// Whether nothing but plans of hosts can be due now.
     fn is_plain(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What the executor asks a placement about one plan.
 
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{MemberNo, PlanId, RequestId};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
 
@@ -93,7 +93,7 @@ pub trait PlanHandler<M: Memory>: Sized {
 
     /// The location of `column` of the plan's row or stripe: member and page. The default uses the place that the plan was
     /// taken with, also after [`Executor::set_row`].
-    fn home_of(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> (u16, u32) {
+    fn home_of(&self, plan: PlanId, column: u32, exec: &Executor<M>) -> (MemberNo, u32) {
         let place = exec.plans[plan].place;
         (exec.geometry.member(place, column), place.page)
     }

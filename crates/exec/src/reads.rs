@@ -26,7 +26,7 @@ impl<M: Memory> Executor<M> {
     pub fn columns_on_failed(&self, plan: PlanId) -> u64 {
         let place = self.plans[plan].place;
         (0..self.geometry.columns)
-            .filter(|&column| self.failed[self.geometry.member(place, column) as usize])
+            .filter(|&column| self.failed[self.geometry.member(place, column).index()])
             .fold(0, |mask, column| mask | 1 << column)
     }
 }

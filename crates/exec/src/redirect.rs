@@ -4,7 +4,7 @@ use stripewise_base::Nanos;
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::geometry::COLUMNS_MAX;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::request::HostRequest;
 use stripewise_policy::custom::{ChooseRead, ReadChoice};
@@ -99,8 +99,7 @@ impl<M: Memory> Executor<M> {
         match section.policy {
             ReadPolicy::Direct | ReadPolicy::Hedged | ReadPolicy::Custom => None,
             ReadPolicy::Brr => {
-                let is_idle =
-                    |column| self.loads.total(placement.home_of(plan, column, self).0 as usize) == 0;
+                let is_idle = |column| self.loads.total(placement.home_of(plan, column, self).0) == 0;
                 if columns(wanted).all(is_idle) {
                     return None;
                 }
@@ -136,7 +135,7 @@ impl<M: Memory> Executor<M> {
         driver: &D,
     ) -> Option<ReadPath> {
         let (wanted, all) = (self.plans[plan].wanted, placement.columns_of(plan, self));
-        let mut homes = [(0, 0); COLUMNS_MAX as usize];
+        let mut homes = [(MemberNo::default(), 0); COLUMNS_MAX as usize];
         columns(all | wanted)
             .for_each(|column| homes[column as usize] = placement.home_of(plan, column, self));
         let parity = self.geometry.parity();
@@ -180,7 +179,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// L_r: the time that a read of this page takes once it is started.
-    fn read_ns<D: Driver<M>>(&self, member: u16, page: u32, driver: &D) -> Nanos {
+    fn read_ns<D: Driver<M>>(&self, member: MemberNo, page: u32, driver: &D) -> Nanos {
         let reported = || driver.read_ns(member, page, false);
         self.reported(reported).unwrap_or_else(|| self.reads.observed.service_ns(member).0)
     }
@@ -202,7 +201,7 @@ impl<M: Memory> Executor<M> {
         let read = self.read_ns(member, page, driver);
         let write = self.reported(|| driver.write_ns(member));
         let write = write.unwrap_or_else(|| self.reads.observed.service_ns(member).1);
-        let (reads, writes) = (self.loads.reads[member as usize], self.loads.writes[member as usize]);
+        let (reads, writes) = (self.loads.reads[member.index()], self.loads.writes[member.index()]);
         Estimate { wait: read * u64::from(reads) + write * u64::from(writes), read }
     }
 
@@ -233,15 +232,15 @@ impl<M: Memory> Executor<M> {
     ) -> Nanos {
         let (member, page) = placement.home_of(plan, column, self);
         let Some(start) = self.reported(|| driver.start_ns(member, page)) else {
-            let load = self.loads.total(member as usize);
+            let load = self.loads.total(member);
             return self.reads.observed.finish_ns(self.now, member, load).min(FOREVER);
         };
         let read = self.read_ns(member, page, driver);
         let (reads, writes) = self.reads.observed.in_flight(member);
-        let reads = self.loads.reads[member as usize] - reads;
+        let reads = self.loads.reads[member.index()] - reads;
         let mut ahead = read * u64::from(reads);
         if self.scheme.dispatch.order != QueueOrder::ReadFirst {
-            let writes = self.loads.writes[member as usize] - writes;
+            let writes = self.loads.writes[member.index()] - writes;
             ahead += u64::from(writes) * driver.write_ns(member).unwrap_or(read);
         }
         (start + ahead + read).min(FOREVER)
@@ -278,7 +277,7 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Whether `host` would read or write a page of `member`.
-    fn targets<P: Placement<M>>(&self, host: &HostRequest, member: u16, placement: &P) -> bool {
+    fn targets<P: Placement<M>>(&self, host: &HostRequest, member: MemberNo, placement: &P) -> bool {
         if self.check(host, placement).is_err() || host.bytes == 0 {
             return false;
         }

@@ -1,5 +1,6 @@
 //! Members that join an array which runs degraded without them: which may join, and which are refused.
 
+use stripewise_core::ids::MemberNo;
 use stripewise_format::{Stamp, Superblock, Uuid};
 
 /// The device that joins the array as a member.
@@ -41,10 +42,10 @@ impl Rejoining {
 pub enum RejoinError {
     /// The member is in the array already.
     #[error("member {0} is in the array; take it out first")]
-    Active(u16),
+    Active(MemberNo),
     /// The member joins the array already.
     #[error("member {0} joins the array already; wait until it is in")]
-    Busy(u16),
+    Busy(MemberNo),
     /// A returning member might supply exactly the missing content, and must not be discarded.
     #[error(
         "more members of group {0} failed than its parity tolerates; assemble the array with all available members"

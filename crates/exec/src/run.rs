@@ -1,7 +1,7 @@
 //! Running plans: starting steps, handling completions.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::{NONE, PlanId};
+use stripewise_core::ids::{MemberNo, NONE, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, OperationKind, Outcome, Timing};
 use stripewise_format::FailReason;
@@ -142,7 +142,7 @@ impl<M: Memory> Executor<M> {
         for id in (0..u32::from(count)).map(|nth| base.after(nth)) {
             let operation = self.slots[id.index()].operation;
             if self.any_failed
-                && self.failed[operation.member as usize]
+                && self.failed[operation.member.index()]
                 && !(operation.kind == OperationKind::Read && self.has_bug(Bug::StaleMemberRead))
                 // Superblocks are written to a joining member before it is in the array.
                 && self.plans[plan].purpose != Purpose::WriteSuperblocks
@@ -220,14 +220,15 @@ impl<M: Memory> Executor<M> {
             // A read that a write may have overtaken is repeated before the member is blamed for the mismatch.
             let is_doubt = placement.may_doubt() && self.plans[plan].may_doubt();
             if !is_doubt && placement.charges(id, self) && !self.has_bug(Bug::MismatchNotCharged) {
-                let its_neighbour = (operation.member + 1) % self.members.count as u16;
+                let its_neighbour =
+                    MemberNo::at((operation.member.index() + 1) % self.members.count as usize);
                 let is_wrong = self.has_bug(Bug::VictimCharged);
                 driver.mismatched(if is_wrong { its_neighbour } else { operation.member }, operation.page);
             }
         }
         self.left(operation.member, is_read);
         if self.reads.observes && slot.started_at != NOT_STARTED {
-            let left = self.loads.total(operation.member as usize);
+            let left = self.loads.total(operation.member);
             let at = (slot.queued_at, slot.started_at);
             self.reads.observed.ended(self.now, operation.member, is_read, at, left);
         }
@@ -273,9 +274,9 @@ impl<M: Memory> Executor<M> {
 
     /// An operation has left `member`, or its queue.
     #[inline]
-    pub fn left(&mut self, member: u16, is_read: bool) {
+    pub fn left(&mut self, member: MemberNo, is_read: bool) {
         self.loads.remove(member, is_read);
-        if self.loads.total(member as usize) + 1 == self.queue_limit {
+        if self.loads.total(member) + 1 == self.queue_limit {
             self.freed.insert(member);
         }
     }
@@ -335,7 +336,7 @@ impl<M: Memory> Executor<M> {
             }
             Outcome::MediumError if placement.takes_error(id, self) => self.plans[plan].is_abandoned = true,
             Outcome::MediumError | Outcome::Corrupt | Outcome::Timeout | Outcome::Gone => {
-                if !self.failed[operation.member as usize] {
+                if !self.failed[operation.member.index()] {
                     driver.member_failed(operation.member);
                     self.fail(operation.member, FailReason::Gone, placement, driver);
                 }
@@ -371,15 +372,15 @@ impl<M: Memory> Executor<M> {
     /// Takes `member` out of service for `reason`, and ends the operations queued for it.
     pub fn fail<P: Placement<M>, D: Driver<M>>(
         &mut self,
-        member: u16,
+        member: MemberNo,
         reason: FailReason,
         placement: &mut P,
         driver: &mut D,
     ) {
-        if std::mem::replace(&mut self.failed[member as usize], true) {
+        if std::mem::replace(&mut self.failed[member.index()], true) {
             return;
         }
-        self.fail_reasons[member as usize] = reason;
+        self.fail_reasons[member.index()] = reason;
         self.any_failed = true;
         self.slow.set(member, false);
         placement.lost(member, self);

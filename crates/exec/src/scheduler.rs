@@ -2,7 +2,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::{RequestId, RowNo};
+use stripewise_core::ids::{MemberNo, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::request::RequestKind;
 use stripewise_policy::dispatch::{BatchKind, Discipline, MemberSet, Piq};
@@ -256,8 +256,8 @@ impl<M: Memory> Executor<M> {
 
     /// Whether an operation of a new plan may go to `member`.
     #[inline]
-    fn has_room(&self, member: u16) -> bool {
-        self.loads.total(member as usize) < self.queue_limit
+    fn has_room(&self, member: MemberNo) -> bool {
+        self.loads.total(member) < self.queue_limit
     }
 
     /// Whether all members that a plan for columns `mask` of `row` needs have room: those of the columns, and for an update

@@ -1,5 +1,7 @@
 //! The members that were reported slow.
 
+use stripewise_core::ids::MemberNo;
+
 /// Members that were reported slow.
 #[derive(Debug)]
 pub(crate) struct Slow {
@@ -15,8 +17,8 @@ impl Slow {
     }
 
     /// Whether `member` is slow.
-    pub(crate) fn has(&self, member: u16) -> bool {
-        self.members[member as usize]
+    pub(crate) fn has(&self, member: MemberNo) -> bool {
+        self.members[member.index()]
     }
 
     /// Whether any member is slow.
@@ -26,8 +28,8 @@ impl Slow {
     }
 
     /// Records whether `member` is slow.
-    pub(crate) fn set(&mut self, member: u16, is_slow: bool) {
-        self.members[member as usize] = is_slow;
+    pub(crate) fn set(&mut self, member: MemberNo, is_slow: bool) {
+        self.members[member.index()] = is_slow;
         self.is_any = self.members.contains(&true);
     }
 }

@@ -1,7 +1,7 @@
 //! Taking plans for requests, and completing requests that are split.
 
 use stripewise_core::geometry::RowPiece;
-use stripewise_core::ids::{NONE, PlanId, RequestId, RowNo};
+use stripewise_core::ids::{MemberNo, NONE, PlanId, RequestId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_core::request::RequestKind;
@@ -168,10 +168,10 @@ impl<M: Memory> Executor<M> {
     }
 
     /// Builds a step that flushes the members for which `is_meant` returns true.
-    pub fn build_flush_of(&mut self, plan: PlanId, is_meant: impl Fn(u16) -> bool) {
+    pub fn build_flush_of(&mut self, plan: PlanId, is_meant: impl Fn(MemberNo) -> bool) {
         self.push_step(plan, []);
-        for member in 0..self.members.count as u16 {
-            if !self.failed[usize::from(member)] && is_meant(member) {
+        for member in MemberNo::first(self.members.count) {
+            if !self.failed[member.index()] && is_meant(member) {
                 let (kind, class) = (OperationKind::Flush, Class::Metadata);
                 self.add_operation(plan, Operation { member, kind, class, ..Operation::default() });
             }

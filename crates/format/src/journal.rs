@@ -1,5 +1,7 @@
 //! A record of the redo journal: the pages that an update writes in place, recorded before they are written.
 
+use stripewise_core::ids::MemberNo;
+
 use super::fields::{Frame, put, u16_at, u32_at, u64_at, uuid_at};
 use super::write_seq::NUMBERS_MAX;
 use super::{FormatError, Structure, Uuid};
@@ -47,7 +49,7 @@ pub struct RedoEntry {
     /// CRC-32C of the new content, or of the content before it.
     pub checksum: u32,
     /// The member.
-    pub member: u16,
+    pub member: MemberNo,
     /// The effect on the page.
     pub kind: RedoKind,
     /// Whether the first 8 bytes of the image are replaced by zeros, because the page begins like the header of a record.
@@ -108,7 +110,7 @@ impl RedoRecord {
         for (entry, at) in self.entries.iter().zip((HEAD_BYTES..).step_by(ENTRY_BYTES)) {
             put(into, at, &entry.page.to_le_bytes());
             put(into, at + 4, &entry.checksum.to_le_bytes());
-            put(into, at + 8, &entry.member.to_le_bytes());
+            put(into, at + 8, &entry.member.number().to_le_bytes());
             put(into, at + 10, &[entry.kind as u8, u8::from(entry.is_masked)]);
         }
         FRAME.seal(into);
@@ -156,7 +158,7 @@ fn entry(bytes: &[u8]) -> Result<RedoEntry, FormatError> {
     Ok(RedoEntry {
         page: u32_at(bytes, 0),
         checksum: u32_at(bytes, 4),
-        member: u16_at(bytes, 8),
+        member: MemberNo::new(u16_at(bytes, 8)),
         kind,
         is_masked: masked == 1,
     })
@@ -174,7 +176,7 @@ mod tests {
             |([page, checksum], member, kind, begins)| RedoEntry {
                 page,
                 checksum,
-                member,
+                member: MemberNo::new(member),
                 kind,
                 is_masked: begins && kind.has_image(),
             },
@@ -234,11 +236,17 @@ mod tests {
             ],
         );
         let entries = vec![
-            RedoEntry { page: 5, checksum: 0x1122_3344, member: 3, kind: RedoKind::Image, is_masked: true },
+            RedoEntry {
+                page: 5,
+                checksum: 0x1122_3344,
+                member: MemberNo::new(3),
+                kind: RedoKind::Image,
+                is_masked: true,
+            },
             RedoEntry {
                 page: 5,
                 checksum: 0x5566_7788,
-                member: 1,
+                member: MemberNo::new(1),
                 kind: RedoKind::Missing,
                 is_masked: false,
             },

@@ -6,7 +6,7 @@ use stripewise_array::RowNo;
 
 use stripewise_array::geometry::{Geometry, GeometryError, Level, Membership, Rotation, Shape};
 use stripewise_array::update::{Choice, Tgc, Tie, Update, Weights};
-use stripewise_array::{CellTimes, Loads, MemberLoad};
+use stripewise_array::{CellTimes, Loads, MemberLoad, MemberNo};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
@@ -44,13 +44,13 @@ const PAGE_BYTES: u32 = 8192;
 struct State([Nanos; MEMBERS as usize]);
 
 impl MemberLoad for State {
-    fn gc_average_ns(&self, member: u16) -> Nanos {
-        self.0[usize::from(member)]
+    fn gc_average_ns(&self, member: MemberNo) -> Nanos {
+        self.0[member.index()]
     }
 
-    fn read_ns(&self, member: u16, page: u32, _old_version: bool) -> Option<Nanos> {
+    fn read_ns(&self, member: MemberNo, page: u32, _old_version: bool) -> Option<Nanos> {
         // The first read levels of Table II, by page, so that it differs from decision to decision.
-        Some([45_000, 114_000, 207_000][(u32::from(member) + page) as usize % 3])
+        Some([45_000, 114_000, 207_000][(u32::from(member.number()) + page) as usize % 3])
     }
 }
 
@@ -108,7 +108,8 @@ pub fn measure_decisions() -> Result<Decisions, GeometryError> {
         membership: Membership::Contiguous,
     })?;
     let mut times = CellTimes::new(MEMBERS);
-    (0..MEMBERS as u16).for_each(|member| times.observe_read(member, 45_000 + 5_000 * u64::from(member)));
+    MemberNo::first(MEMBERS)
+        .for_each(|member| times.observe_read(member, 45_000 + 5_000 * u64::from(member.number())));
     times.observe_write(700_000);
     let situations = situations(&geometry);
     let median = |policy: Update| {

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use stripewise_base::Nanos;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::loads::Loads;
 use stripewise_core::member_load::MemberLoad;
 use stripewise_core::operation::Operation;
@@ -21,7 +22,7 @@ pub struct ReadChoice<'a> {
     /// The number of columns that can be decoded from the others.
     pub parity: u32,
     /// The member and the page of each column of `all`, by column.
-    pub homes: &'a [(u16, u32)],
+    pub homes: &'a [(MemberNo, u32)],
     /// Operations queued and in flight.
     pub loads: &'a Loads,
 }

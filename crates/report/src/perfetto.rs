@@ -318,7 +318,7 @@ fn stretch<W: Write>(
     let mut flows = Vec::new();
     if let Some((place, operation)) = operation {
         notes.push(Note::Number("operation", place.into()));
-        notes.push(Note::Number("member", operation.operation.member.into()));
+        notes.push(Note::Number("member", operation.operation.member.number().into()));
         notes.push(Note::Number("page", operation.operation.page.into()));
         notes.push(Note::Number("queued_ns", operation.started_ns - operation.queued_ns));
         if matches!(on, On::Die { first: true, .. }) {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
+use stripewise_array::MemberNo;
 use stripewise_array::format::{Superblock, Uuid};
 use stripewise_engine::superblocks_of;
 
@@ -64,7 +65,7 @@ pub(crate) struct Subject {
 /// A finding about a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
-    pub(crate) number: u16,
+    pub(crate) number: MemberNo,
     pub(crate) generation: u64,
     pub(crate) what: Noticed,
 }
@@ -94,7 +95,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     /// The current generation of each member. A replacement gets another one, which makes earlier findings void.
-    members: BTreeMap<u16, u64>,
+    members: BTreeMap<MemberNo, u64>,
     is_over: bool,
     /// Grows with each member that is added.
     generation: u64,
@@ -119,7 +120,7 @@ impl Shared {
 #[derive(Clone, Debug)]
 struct Post {
     shared: Arc<Shared>,
-    number: u16,
+    number: MemberNo,
     generation: u64,
     subject: Subject,
 }
@@ -269,7 +270,7 @@ impl BackgroundChecks {
     }
 
     /// Checks the member `number` from now on. Returns the generation in its findings.
-    pub(crate) fn watch(&self, number: u16, subject: Option<Subject>) -> u64 {
+    pub(crate) fn watch(&self, number: MemberNo, subject: Option<Subject>) -> u64 {
         let mut state = self.shared.state();
         state.generation += 1;
         let generation = state.generation;
@@ -280,7 +281,7 @@ impl BackgroundChecks {
             let post = Post { shared: self.shared.clone(), number, generation, subject };
             let spawned = Builder::new().name(format!("lookout {number}")).spawn(move || post.look_after());
             if let Err(error) = spawned {
-                tracing::warn!(number, %error, "no thread looks after the path and the superblocks of a member");
+                tracing::warn!(%number, %error, "no thread looks after the path and the superblocks of a member");
             }
         }
         generation
@@ -307,15 +308,15 @@ mod tests {
             Path::new("/none"),
             Box::new(move |notice| sender.send(notice).is_ok()),
         );
-        let generation = background_checks.watch(3, Some(Subject { path: path.clone(), superblock: None }));
+        let generation =
+            background_checks.watch(MemberNo::new(3), Some(Subject { path: path.clone(), superblock: None }));
         while background_checks.shared.state().identified == 0 {
             std::thread::sleep(SOON);
         }
         let next = || receiver.recv_timeout(LONG).unwrap();
         let notice = |why: Option<&str>| {
-            let Notice { number: 3, generation: of, what: Noticed::Unlinked(found) } = next() else {
-                panic!()
-            };
+            let Notice { number, generation: of, what: Noticed::Unlinked(found) } = next() else { panic!() };
+            assert_eq!(number, MemberNo::new(3));
             assert_eq!(of, generation);
             assert_eq!(found.is_some(), why.is_some(), "{found:?}");
             assert!(found.unwrap_or_default().contains(why.unwrap_or_default()));
@@ -329,7 +330,7 @@ mod tests {
         // A replacement is checked on its own.
         fs::remove_file(&path).unwrap();
         notice(Some("was deleted"));
-        assert!(background_checks.watch(3, None) > generation);
+        assert!(background_checks.watch(MemberNo::new(3), None) > generation);
         assert!(receiver.recv_timeout(SOON * 10).is_err(), "there is nothing to be looked after");
     }
 
@@ -348,15 +349,15 @@ mod tests {
             Box::new(move |notice| sender.send(notice).is_ok()),
         );
         let superblock = Some((Uuid([1; 16]), Uuid([2; 16]), 4096));
-        background_checks.watch(0, Some(Subject { path: hangs.clone(), superblock }));
+        background_checks.watch(MemberNo::new(0), Some(Subject { path: hangs.clone(), superblock }));
         std::thread::sleep(SOON);
-        background_checks.watch(1, Some(Subject { path: other.clone(), superblock: None }));
+        background_checks.watch(MemberNo::new(1), Some(Subject { path: other.clone(), superblock: None }));
         while background_checks.shared.state().identified == 0 {
             std::thread::sleep(SOON);
         }
         std::thread::sleep(SOON * 10);
         fs::remove_file(&other).unwrap();
-        assert_eq!(receiver.recv_timeout(LONG).unwrap().number, 1);
+        assert_eq!(receiver.recv_timeout(LONG).unwrap().number, MemberNo::new(1));
         // Lets the thread end.
         drop(background_checks);
         fs::OpenOptions::new().read(true).write(true).open(&hangs).unwrap();
@@ -380,10 +381,14 @@ mod tests {
         let (sender, receiver) = sync_channel(8);
         let background_checks =
             BackgroundChecks::every(SOON, &program, Box::new(move |notice| sender.send(notice).is_ok()));
-        background_checks.watch(0, Some(Subject { path: file, superblock: None }));
-        let generation = background_checks.watch(1, Some(Subject { path: device, superblock: None }));
+        background_checks.watch(MemberNo::new(0), Some(Subject { path: file, superblock: None }));
+        let generation =
+            background_checks.watch(MemberNo::new(1), Some(Subject { path: device, superblock: None }));
         let notice = receiver.recv_timeout(LONG).unwrap();
-        assert_eq!(notice, Notice { number: 1, generation, what: Noticed::Smart(Some(false)) });
+        assert_eq!(
+            notice,
+            Notice { number: MemberNo::new(1), generation, what: Noticed::Smart(Some(false)) }
+        );
         assert!(receiver.recv_timeout(SOON * 10).is_err(), "it is said once");
     }
 }

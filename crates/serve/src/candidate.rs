@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use stripewise_array::MemberNo;
 use stripewise_array::RejoinError;
 use stripewise_array::format::Uuid;
 use stripewise_engine::{FileError, FileMedia, MemberFile, Returning, Store};
@@ -17,7 +18,7 @@ use crate::signature::{Taken, clear, inspect};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CandidateRole {
     /// That of a member that is out of service.
-    Member(u16),
+    Member(MemberNo),
     /// A hot spare: that of the first member that fails.
     Spare,
 }
@@ -253,8 +254,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (member, new) = (folder.path().join("member"), folder.path().join("new"));
         fs::write(&member, "").unwrap();
-        let prepared =
-            || Candidate::prepare(CandidateRole::Member(2), &new, false, || vacancy(&[&member])).unwrap();
+        let prepared = || {
+            Candidate::prepare(CandidateRole::Member(MemberNo::new(2)), &new, false, || vacancy(&[&member]))
+                .unwrap()
+        };
         drop(prepared());
         assert!(!new.exists());
         prepared().made.unwrap().keep();
@@ -304,12 +307,13 @@ mod tests {
         hold(PAGES);
         // Another candidate was faster.
         let mut looks = 0;
-        let result = Candidate::prepare(CandidateRole::Member(2), &path, true, || {
+        let result = Candidate::prepare(CandidateRole::Member(MemberNo::new(2)), &path, true, || {
             looks += 1;
             if looks == 1 { vacancy(&[]) } else { Err(ControlError::refused("member 3 is being rebuilt")) }
         });
         assert!(result.is_err_and(|error| error.to_string().contains("being rebuilt")) && holds());
-        let taken = Candidate::prepare(CandidateRole::Member(2), &path, true, || vacancy(&[])).unwrap();
+        let taken = Candidate::prepare(CandidateRole::Member(MemberNo::new(2)), &path, true, || vacancy(&[]))
+            .unwrap();
         assert!(taken.made.is_none() && !holds(), "what is forced is cleared");
         drop(taken);
         assert!(path.exists(), "a file that was there before is never removed");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use stripewise_array::ScrubCounts;
 use stripewise_array::log::StreamCounts;
-use stripewise_array::{Class, Controller};
+use stripewise_array::{Class, Controller, MemberNo};
 use stripewise_base::Nanos;
 use stripewise_engine::{Engine, MemberCondition, Progress as Share};
 
@@ -201,10 +201,10 @@ impl Counters {
         let members: Vec<Member> = found
             .members
             .iter()
-            .zip(0..)
+            .zip((0..).map(MemberNo::new))
             .map(|(member, number)| (member, number, engine.troubles(number), monitor.checkup(now, number)))
             .map(|(member, number, troubles, checkup)| Member {
-                number,
+                number: number.number(),
                 uuid: member.uuid.map(|uuid| uuid.to_string()),
                 path: member.path.clone(),
                 state: condition_of(member.state).to_owned(),
@@ -214,7 +214,7 @@ impl Counters {
                 read_bytes: member.counts.reads * page_bytes,
                 written_bytes: member.counts.writes * page_bytes,
                 errors: member.counts.errors,
-                in_doubt: found.in_doubt >> number & 1 != 0,
+                in_doubt: number.is_in(found.in_doubt),
                 degrading: checkup.is_at_risk && member.state != MemberCondition::Failed,
                 total_errors: Errors {
                     read: troubles.read_errors,

@@ -100,7 +100,7 @@ impl Members {
         if status.is_read_only {
             return Err(Refusal::For("the array is read-only: nothing is rebuilt".to_owned()));
         }
-        let known = missing.and_then(|member| status.members[usize::from(member)].uuid);
+        let known = missing.and_then(|member| status.members[member.index()].uuid);
         let living = status.members.into_iter().filter(|member| member.state != MemberCondition::Failed);
         Ok(Vacancy {
             page_bytes: engine.page_bytes(),

@@ -306,6 +306,8 @@ fn gauge(to: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> 
 
 #[cfg(test)]
 mod tests {
+    use stripewise_array::MemberNo;
+
     use std::collections::BTreeSet;
 
     use serde_json::json;
@@ -316,7 +318,7 @@ mod tests {
     fn complete() -> Status {
         let quantiles = json!({"p50_ns": 1, "p99_ns": 2, "p999_ns": 3, "max_ns": 4});
         let progress =
-            |member: Option<u16>| json!({"member": member, "done": 1, "total": 2, "left_seconds": 3});
+            |member: Option<MemberNo>| json!({"member": member, "done": 1, "total": 2, "left_seconds": 3});
         let log = json!({
             "segments": 1, "free_segments": 1, "stripes": 1, "short_stripes": 1, "data_chunks": 1,
             "parity_chunks": 1, "collected_segments": 1, "moved_chunks": 1, "absorbed_chunks": 1,
@@ -333,7 +335,7 @@ mod tests {
                 "number": 0, "uuid": null, "path": "/a", "state": "active", "reason": null, "queued": 0,
                 "read_bytes": 1, "written_bytes": 1, "errors": 1, "unlinked": "deleted", "smart": "failing",
             }],
-            "rebuild": progress(Some(0)), "rebuild_halted": "x", "rebuild_lost": 1, "scrub": progress(None),
+            "rebuild": progress(Some(MemberNo::new(0))), "rebuild_halted": "x", "rebuild_lost": 1, "scrub": progress(None),
             "last_scrub": {"read_bytes": 1, "damaged": 1, "repaired": 1, "lost": 1, "complete": true},
             "requests": [{
                 "kind": "read", "requests": 1, "failed": 0, "bytes": 1, "latency_sum_ns": 1, "latency": quantiles,

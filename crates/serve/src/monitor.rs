@@ -5,6 +5,7 @@ mod bursts;
 
 use std::time::Duration;
 
+use stripewise_array::MemberNo;
 use stripewise_array::RecoveryReport;
 use stripewise_array::health::{MembersHealth, OverLimit, Recent, Troubles, Verdict, health_of};
 use stripewise_base::Nanos;
@@ -76,8 +77,8 @@ impl Monitor {
         let array = Source { name: settings.name.clone(), uuid: status.uuid.map(|uuid| uuid.to_string()) };
         let outlet = Outlet::start(array, settings.events.clone(), settings.on_event.clone())?;
         let background_checks = BackgroundChecks::new(report);
-        let is_there = |number: u16| engine.failure(number).is_ok_and(|failure| failure.is_none());
-        let members = (0..status.members.len() as u16).map(|number| {
+        let is_there = |number: MemberNo| engine.failure(number).is_ok_and(|failure| failure.is_none());
+        let members = MemberNo::first(status.members.len() as u32).map(|number| {
             let subject = subject(engine, number).filter(|_| is_there(number));
             Watched { generation: background_checks.watch(number, subject), ..Watched::default() }
         });
@@ -138,7 +139,7 @@ impl Monitor {
     /// Takes a finding from another thread.
     pub(crate) fn notice(&mut self, notice: Notice, engine: &Engine) {
         let Notice { number, generation, what } = notice;
-        if self.members.get(usize::from(number)).is_none_or(|it| it.generation != generation) {
+        if self.members.get(number.index()).is_none_or(|it| it.generation != generation) {
             return;
         }
         let health = self.health.of_mut(number);
@@ -199,10 +200,11 @@ impl Monitor {
             || self.repairs.is_pending(engine.repairs())
             || self.refused.is_pending(dropped_connections)
             || self.space.is_out()
-            || (0..).zip(&self.members).any(|(number, watched)| {
+            || (0..).map(MemberNo::new).zip(&self.members).any(|(number, watched)| {
                 watched.damage.burst.is_pending(self.health.of(number).seen().bad_reads())
             });
-        let is_decaying = (0..self.health.count()).any(|number| self.health.of(number).is_decaying());
+        let is_decaying =
+            MemberNo::first(self.health.count().into()).any(|number| self.health.of(number).is_decaying());
         self.next = match (is_pending, is_decaying) {
             (true, _) => Some(now + LOOK_NS),
             (false, true) => Some(now + DECAY_LOOK_NS),
@@ -216,7 +218,7 @@ impl Monitor {
     }
 
     /// The health of member `number`, for the status.
-    pub(crate) fn checkup(&self, now: Nanos, number: u16) -> Checkup {
+    pub(crate) fn checkup(&self, now: Nanos, number: MemberNo) -> Checkup {
         let health = self.health.of(number);
         Checkup {
             recent: health.recent(now),
@@ -335,16 +337,16 @@ impl Monitor {
     }
 
     /// Starts monitoring another device, or the same with another history, as member `number`.
-    fn welcome(&mut self, number: u16, engine: &Engine) {
+    fn welcome(&mut self, number: MemberNo, engine: &Engine) {
         let generation = self.background_checks.watch(number, subject(engine, number));
         let found = engine.troubles(number);
         self.health.welcome(number, found);
         let damage = Damage { reported_reads: found.read_errors, burst: Burst::at(found.bad_reads()) };
-        self.members[usize::from(number)] = Watched { generation, damage };
+        self.members[number.index()] = Watched { generation, damage };
     }
 
     fn look_at_members(&mut self, now: Nanos, engine: &mut Engine) {
-        for number in 0..self.members.len() as u16 {
+        for number in MemberNo::first(self.members.len() as u32) {
             let found = engine.troubles(number);
             self.health.of_mut(number).take(now, found);
             self.report_damage(now, number, engine);
@@ -354,13 +356,13 @@ impl Monitor {
         }
         // All members were judged before: no member fails while the array depends on it because another member is
         // degrading too.
-        (0..self.health.count()).for_each(|number| self.enforce(now, number, engine));
+        MemberNo::first(self.health.count().into()).for_each(|number| self.enforce(now, number, engine));
     }
 
     /// Reports damage on a member, if a report is due.
-    fn report_damage(&mut self, now: Nanos, number: u16, engine: &Engine) {
+    fn report_damage(&mut self, now: Nanos, number: MemberNo, engine: &Engine) {
         let found = engine.troubles(number);
-        let damage = &mut self.members[usize::from(number)].damage;
+        let damage = &mut self.members[number.index()].damage;
         if let Some((read_errors, checksum_errors)) = damage.take(now, &found) {
             self.events.report(What::DamageFound {
                 member: member(engine, number),
@@ -381,8 +383,8 @@ impl Monitor {
 
     /// Reports all that a scrub found and repaired, before the event of its end.
     fn report_scrub(&mut self, now: Nanos, engine: &Engine) {
-        for number in 0..self.members.len() as u16 {
-            self.members[usize::from(number)].damage.burst.hurry();
+        for number in MemberNo::first(self.members.len() as u32) {
+            self.members[number.index()].damage.burst.hurry();
             self.report_damage(now, number, engine);
         }
         self.repairs.hurry();
@@ -390,7 +392,7 @@ impl Monitor {
     }
 
     /// Reports when a member begins to degrade, and when it no longer does.
-    fn judge(&mut self, now: Nanos, number: u16, engine: &Engine) {
+    fn judge(&mut self, now: Nanos, number: MemberNo, engine: &Engine) {
         if !self.health.judge(now, number) {
             return;
         }
@@ -410,7 +412,7 @@ impl Monitor {
     }
 
     /// Fails a member that is beyond the limit, if the array tolerates its loss.
-    fn enforce(&mut self, now: Nanos, number: u16, engine: &mut Engine) {
+    fn enforce(&mut self, now: Nanos, number: MemberNo, engine: &mut Engine) {
         let Some(over) = self.health.over_limit(now, number, &engine.state()) else { return };
         let OverLimit { errors, limit, reason, kept_because, .. } = over;
         self.events.report(What::ErrorLimitReached {
@@ -444,7 +446,7 @@ impl Damage {
 }
 
 /// A member, as named in events.
-fn member(engine: &Engine, number: u16) -> Member {
+fn member(engine: &Engine, number: MemberNo) -> Member {
     Member { member: number, path: engine.member_path(number).map(Into::into) }
 }
 
@@ -460,7 +462,7 @@ fn assembled(engine: &Engine, opened: &RecoveryReport) -> impl Iterator<Item = W
 }
 
 /// The properties of a member that the lookout checks. None if it has no path.
-fn subject(engine: &Engine, number: u16) -> Option<Subject> {
+fn subject(engine: &Engine, number: MemberNo) -> Option<Subject> {
     let superblock = engine.identity_of(number).map(|(array, member)| (array, member, engine.page_bytes()));
     Some(Subject { path: engine.member_path(number)?.into(), superblock })
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::MemberNo;
 use stripewise_array::health::Health;
 
 use crate::latency::Quantiles;
@@ -171,7 +172,7 @@ pub struct Owner {
 pub struct Progress {
     /// The member that is rebuilt. None for a scrub.
     #[serde(alias = "element")]
-    pub member: Option<u16>,
+    pub member: Option<MemberNo>,
     /// Segments of the log, or rows, that are done.
     pub done: u64,
     /// All segments or rows.

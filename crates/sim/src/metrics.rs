@@ -1,6 +1,7 @@
 //! Counters over host requests and operations of members: means, percentiles, largest values, distributions.
 
 use stripewise_array::Acknowledgement;
+use stripewise_array::MemberNo;
 use stripewise_base::Nanos;
 
 use crate::histogram::Histogram;
@@ -230,8 +231,8 @@ impl Metrics {
 
     /// Records the end of a page operation.
     #[inline]
-    pub(crate) fn operation(&mut self, member: u16, latency_ns: Nanos) {
-        self.operations[usize::from(member)].record(latency_ns);
+    pub(crate) fn operation(&mut self, member: MemberNo, latency_ns: Nanos) {
+        self.operations[member.index()].record(latency_ns);
     }
 
     /// Records the arrival of request `index`: the number of busy members before it, and with it.

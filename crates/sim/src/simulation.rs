@@ -10,9 +10,9 @@ use stripewise_array::coordination::{Ahead, GcControl, GcPermit, GcTurn};
 use stripewise_array::format::FailReason;
 use stripewise_array::update::{Choice, ParityUpdate, Routine};
 use stripewise_array::{
-    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, MemberLoad, Members, Memory,
-    Operation, OperationId, OperationKind, Outcome, PlanId, PlanView, Scheme, SchemeError, SubmitError,
-    Timer, Timing,
+    Acknowledgement, Admission, Array, Controller, Driver, HostRequest, MemberLoad, MemberNo, Members,
+    Memory, Operation, OperationId, OperationKind, Outcome, PlanId, PlanView, Scheme, SchemeError,
+    SubmitError, Timer, Timing,
 };
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
@@ -138,25 +138,25 @@ struct Flight {
 }
 
 impl<M: Memory, C: Content<M>, H: Host<M>> MemberLoad for World<M, C, H> {
-    fn gc_average_ns(&self, member: u16) -> Nanos {
+    fn gc_average_ns(&self, member: MemberNo) -> Nanos {
         self.state().gc_average_ns(member)
     }
-    fn gc_remaining_ns(&self, member: u16) -> Nanos {
+    fn gc_remaining_ns(&self, member: MemberNo) -> Nanos {
         self.state().gc_remaining_ns(member)
     }
-    fn read_ns(&self, member: u16, page: u32, old_version: bool) -> Option<Nanos> {
+    fn read_ns(&self, member: MemberNo, page: u32, old_version: bool) -> Option<Nanos> {
         self.state().read_ns(member, page, old_version)
     }
-    fn gc_wait_ns(&self, member: u16, page: u32) -> Option<Nanos> {
+    fn gc_wait_ns(&self, member: MemberNo, page: u32) -> Option<Nanos> {
         self.state().gc_wait_ns(member, page)
     }
-    fn start_ns(&self, member: u16, page: u32) -> Option<Nanos> {
+    fn start_ns(&self, member: MemberNo, page: u32) -> Option<Nanos> {
         self.state().start_ns(member, page)
     }
-    fn write_ns(&self, member: u16) -> Option<Nanos> {
+    fn write_ns(&self, member: MemberNo) -> Option<Nanos> {
         self.state().write_ns(member)
     }
-    fn gc_active(&self, member: u16) -> Option<bool> {
+    fn gc_active(&self, member: MemberNo) -> Option<bool> {
         self.state().gc_active(member)
     }
 }
@@ -174,23 +174,23 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Timer for World<M, C, H> {
 }
 
 impl<M: Memory, C: Content<M>, H: Host<M>> GcControl for World<M, C, H> {
-    fn permit_gc(&mut self, member: u16, permit: GcPermit) {
+    fn permit_gc(&mut self, member: MemberNo, permit: GcPermit) {
         let ahead = permit.ahead.blocks(self.flash.shape().blocks_per_plane);
         let permit = Permit { blocks: permit.blocks, ahead, ahead_planes: permit.ahead_planes };
-        self.flash.permit_gc(self.now, member.into(), permit, &mut self.agenda);
+        self.flash.permit_gc(self.now, member.number().into(), permit, &mut self.agenda);
     }
 
-    fn forbid_gc(&mut self, member: u16) {
-        self.flash.forbid_gc(member.into());
+    fn forbid_gc(&mut self, member: MemberNo) {
+        self.flash.forbid_gc(member.number().into());
     }
 
-    fn gc_turn(&self, member: u16) -> GcTurn {
-        let turn = self.flash.gc_turn(member.into());
+    fn gc_turn(&self, member: MemberNo) -> GcTurn {
+        let turn = self.flash.gc_turn(member.number().into());
         GcTurn { collects: turn.collects, need: turn.need }
     }
 
-    fn is_near_gc(&self, member: u16, ahead: Ahead) -> bool {
-        self.flash.is_near_gc(member.into(), ahead.blocks(self.flash.shape().blocks_per_plane))
+    fn is_near_gc(&self, member: MemberNo, ahead: Ahead) -> bool {
+        self.flash.is_near_gc(member.number().into(), ahead.blocks(self.flash.shape().blocks_per_plane))
     }
 }
 
@@ -199,7 +199,12 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
 
     #[inline]
     fn admits(&mut self, operation: &Operation) -> Admission {
-        match self.flash.admits(self.now, u32::from(operation.member), &op(operation), &mut self.agenda) {
+        match self.flash.admits(
+            self.now,
+            u32::from(operation.member.number()),
+            &op(operation),
+            &mut self.agenda,
+        ) {
             stripewise_flash::Admission::Admitted => Admission::Admitted,
             stripewise_flash::Admission::Refused => Admission::Refused,
             stripewise_flash::Admission::Closed => Admission::Closed,
@@ -208,7 +213,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
 
     #[inline]
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut M) {
-        self.counts[operation.member as usize][operation.class as usize] += 1;
+        self.counts[operation.member.index()][operation.class as usize] += 1;
         if M::CARRIES_DATA && operation.kind == OperationKind::Write {
             self.flash.media_mut().stage(id, page, memory);
         }
@@ -217,7 +222,13 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
         }
         self.in_flight[id.index()] = Flight { operation: *operation, page };
         self.flash.media_mut().started(self.now, id, operation);
-        self.flash.start(self.now, u32::from(operation.member), id.number(), op(operation), &mut self.agenda);
+        self.flash.start(
+            self.now,
+            u32::from(operation.member.number()),
+            id.number(),
+            op(operation),
+            &mut self.agenda,
+        );
     }
 
     fn compute(&mut self, plan: PlanId, pages: u32) -> bool {
@@ -240,16 +251,16 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
     }
 
     #[inline]
-    fn gc_clock(&self, member: u16) -> Nanos {
-        self.flash.gc_clock(self.now, u32::from(member))
+    fn gc_clock(&self, member: MemberNo) -> Nanos {
+        self.flash.gc_clock(self.now, u32::from(member.number()))
     }
 
-    fn release(&mut self, member: u16, page: u32) {
-        self.flash.release(self.now, member.into(), page, &mut self.agenda);
+    fn release(&mut self, member: MemberNo, page: u32) {
+        self.flash.release(self.now, member.number().into(), page, &mut self.agenda);
     }
 
-    fn member_failed(&mut self, member: u16) {
-        self.gone[member as usize] = true;
+    fn member_failed(&mut self, member: MemberNo) {
+        self.gone[member.index()] = true;
         self.any_gone = true;
     }
 
@@ -399,8 +410,8 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
         self.ahead.clear();
         for &byte in bytes {
             if let Some((data, parity, page)) = self.array.homes(byte) {
-                self.ahead.push((u32::from(data), page));
-                self.ahead.extend(parity.map(|parity| (u32::from(parity), page)));
+                self.ahead.push((u32::from(data.number()), page));
+                self.ahead.extend(parity.map(|parity| (u32::from(parity.number()), page)));
             }
         }
         self.world.flash.touch_all(&self.ahead);
@@ -477,10 +488,10 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
     fn report_ready(&mut self) -> bool {
         let mut any = false;
         while let Some(member) = self.world.flash.next_gc_event() {
-            self.array.gc_event(self.world.now, member as u16, &mut self.world);
+            self.array.gc_event(self.world.now, MemberNo::at(member as usize), &mut self.world);
         }
         while let Some(member) = self.world.flash.next_ready() {
-            self.array.member_ready(member as u16);
+            self.array.member_ready(MemberNo::at(member as usize));
             any = true;
         }
         any
@@ -514,7 +525,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
         let Flight { operation, page } = self.world.in_flight[id.index()];
         self.world.flash.media_mut().ended(self.world.now, id);
         let mut outcome = Outcome::Done;
-        if self.world.any_gone && self.world.gone[operation.member as usize] {
+        if self.world.any_gone && self.world.gone[operation.member.index()] {
             outcome = Outcome::Gone;
         } else if M::CARRIES_DATA {
             outcome = self.world.flash.media_mut().outcome(id, &operation);
@@ -528,14 +539,14 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
     }
 
     /// Removes a member from now on; its operations in flight end with the outcome "gone".
-    pub fn fail_member(&mut self, member: u16) {
+    pub fn fail_member(&mut self, member: MemberNo) {
         self.world.member_failed(member);
         self.array.member_failed(self.world.now, member, FailReason::Requested, &mut self.world);
     }
 
     /// Reports to the controller that a member has not answered for some time, or answers again. The member itself is
     /// unaffected.
-    pub fn report_slow(&mut self, member: u16, is_slow: bool) {
+    pub fn report_slow(&mut self, member: MemberNo, is_slow: bool) {
         self.array.member_slow(self.world.now, member, is_slow, &mut self.world);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::member_load::MemberLoad;
 use stripewise_core::memory::PageMemory;
 use stripewise_core::operation::{Operation, OperationId, OperationKind, Outcome};
@@ -37,9 +37,9 @@ pub struct World {
     /// The tag of each acknowledged request, whether the request failed, and its payload.
     pub acknowledged: Vec<(u64, bool, Box<[u8]>)>,
     /// Members that take no operation now.
-    pub closed: BTreeSet<u16>,
+    pub closed: BTreeSet<MemberNo>,
     /// Members that the controller reported as failed.
-    pub failed_members: Vec<u16>,
+    pub failed_members: Vec<MemberNo>,
     /// Mismatches with which the controller charged each member.
     pub mismatches: Vec<u64>,
     timers: Vec<Nanos>,
@@ -65,7 +65,7 @@ impl World {
     /// is done has filled its page of `memory`. The caller reports the outcome to the controller.
     pub fn end(&mut self, nth: usize, memory: &mut PageMemory) -> Option<(OperationId, Outcome)> {
         let InFlight { id, operation, page } = self.in_flight.remove(nth)?;
-        let member = &mut self.disk.members[usize::from(operation.member)];
+        let member = &mut self.disk.members[operation.member.index()];
         let outcome = match operation.kind {
             _ if member.is_gone => Outcome::Gone,
             OperationKind::Write => member.next_write.take().unwrap_or(Outcome::Done),
@@ -111,7 +111,7 @@ impl Driver<PageMemory> for World {
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, page: u32, memory: &mut PageMemory) {
-        let member = &mut self.disk.members[usize::from(operation.member)];
+        let member = &mut self.disk.members[operation.member.index()];
         if !member.is_gone && member.next_write.is_none() {
             match operation.kind {
                 OperationKind::Write => member.write(operation.page, memory.page(page)),
@@ -131,11 +131,11 @@ impl Driver<PageMemory> for World {
         self.acknowledged.push((acknowledgement.tag, acknowledgement.failed, payload));
     }
 
-    fn member_failed(&mut self, member: u16) {
+    fn member_failed(&mut self, member: MemberNo) {
         self.failed_members.push(member);
     }
 
-    fn mismatched(&mut self, member: u16, _: u32) {
-        self.mismatches[usize::from(member)] += 1;
+    fn mismatched(&mut self, member: MemberNo, _: u32) {
+        self.mismatches[member.index()] += 1;
     }
 }

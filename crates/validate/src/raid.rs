@@ -1,6 +1,7 @@
 //! RAID-5's arithmetic, counted by the simulator: pre-reads, writes, capacity, the position of parity, the cost.
 
 use stripewise_array::Class;
+use stripewise_array::MemberNo;
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
 use stripewise_flash::DeviceSpec;
@@ -153,7 +154,7 @@ fn degraded_reads(lab: &Lab, n: u32) -> anyhow::Result<ResultRow> {
         pages(kind, time, page, 1, PAGE)
     };
     let lost_at = chunks * 1_000_000 - 1;
-    let counts = rig.run_with_loss(&mut Made::new(2 * chunks, make), 1, lost_at)?;
+    let counts = rig.run_with_loss(&mut Made::new(2 * chunks, make), MemberNo::new(1), lost_at)?;
     let reads: u64 = counts.iter().map(|of| of[Class::HostRead as usize] + of[Class::Decode as usize]).sum();
     let expected = chunks * 2 * d / u64::from(n);
     let case = format!("n = {n}, one member lost: reads for {chunks} pages");

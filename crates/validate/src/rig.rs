@@ -1,7 +1,7 @@
 //! The rig of the checks: a run that starts from a short description of a device and a scheme.
 
 use anyhow::Context;
-use stripewise_array::{NoMemory, Scheme};
+use stripewise_array::{MemberNo, NoMemory, Scheme};
 use stripewise_base::Nanos;
 use stripewise_base::units::{Bytes, Span};
 use stripewise_flash::spec::{Choice, Domain, GcSpec, Geometry, Isolation, Pool, Scheduling, Timing};
@@ -150,7 +150,7 @@ impl Rig {
     pub(crate) fn run_with_loss(
         &self,
         source: &mut dyn Source,
-        member: u16,
+        member: MemberNo,
         lost_at: Nanos,
     ) -> anyhow::Result<Vec<ClassCounts>> {
         let RunConfig { device, members, seed, scheme, .. } = &self.config;

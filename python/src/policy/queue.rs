@@ -54,9 +54,9 @@ impl QueuedOperation {
 
 impl RankOperation for Method<QueuedOperation> {
     fn rank(&mut self, now: u64, operation: &Operation, loads: &Loads, _state: &dyn MemberLoad) -> u64 {
-        let member = operation.member as usize;
+        let member = operation.member.index();
         let fill = |view: &mut QueuedOperation| {
-            (view.now_ns, view.member, view.page) = (now, operation.member, operation.page);
+            (view.now_ns, view.member, view.page) = (now, operation.member.number(), operation.page);
             (view.queued_reads, view.queued_writes) = (loads.reads[member], loads.writes[member]);
             (view.kind, view.class) = (operation.kind, operation.class);
         };

@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use stripewise_array::MemberLoad;
+use stripewise_array::MemberNo;
 use stripewise_array::bits::columns;
 use stripewise_array::custom::{self, ChooseRead};
 
@@ -53,9 +54,9 @@ impl ReadChoice {
         let home = |column: u32| read.homes[column as usize];
         (self.now_ns, self.parity) = (read.now, read.parity);
         self.wanted.clear();
-        self.wanted.extend(columns(read.wanted).map(|column| home(column).0));
+        self.wanted.extend(columns(read.wanted).map(|column| home(column).0.number()));
         self.others.clear();
-        self.others.extend(columns(read.all & !read.wanted).map(|column| home(column).0));
+        self.others.extend(columns(read.all & !read.wanted).map(|column| home(column).0.number()));
         self.queued_reads.clone_from(&read.loads.reads);
         self.queued_writes.clone_from(&read.loads.writes);
         let members = self.queued_reads.len();
@@ -64,19 +65,21 @@ impl ReadChoice {
             list.resize(members, 0);
         }
         for (member, page) in columns(read.all).map(home) {
-            let at = member as usize;
+            let at = member.index();
             self.gc_wait_ns[at] = state.gc_wait_ns(member, page).unwrap_or_default();
             self.start_ns[at] = state.start_ns(member, page).unwrap_or_default();
             self.read_ns[at] = state.read_ns(member, page, false).unwrap_or_default();
         }
         self.write_ns.clear();
-        self.write_ns.extend((0..members as u16).map(|member| state.write_ns(member).unwrap_or_default()));
+        self.write_ns
+            .extend(MemberNo::first(members as u32).map(|member| state.write_ns(member).unwrap_or_default()));
     }
 }
 
 impl ChooseRead for Method<ReadChoice> {
     fn avoid(&mut self, read: &custom::ReadChoice<'_>, state: &dyn MemberLoad) -> u64 {
-        let column = |member: &u16| columns(read.all).find(|&it| read.homes[it as usize].0 == *member);
+        let column =
+            |member: &u16| columns(read.all).find(|&it| read.homes[it as usize].0 == MemberNo::new(*member));
         let understand = |answer: Bound<'_, PyAny>| -> PyResult<u64> {
             if answer.is_none() {
                 return Ok(0);

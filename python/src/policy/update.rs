@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use stripewise_array::MemberLoad;
+use stripewise_array::MemberNo;
 use stripewise_array::geometry::{Geometry, Place};
 use stripewise_array::update::{Choice, Routine};
 use stripewise_runs::Choosing;
@@ -93,7 +94,7 @@ impl ParityUpdate {
         }
         self.queued_reads.clone_from(&choice.loads.reads);
         self.queued_writes.clone_from(&choice.loads.writes);
-        let every = 0..self.queued_reads.len() as u16;
+        let every = MemberNo::first(self.queued_reads.len() as u32);
         self.gc_average_ns.clear();
         self.gc_average_ns.extend(every.clone().map(|member| state.gc_average_ns(member)));
         self.gc_remaining_ns.clear();
@@ -113,7 +114,7 @@ fn on_members(geometry: &Geometry, place: Place, mut columns: u64) -> impl Itera
     std::iter::from_fn(move || {
         let column = columns.trailing_zeros();
         columns &= columns.wrapping_sub(1);
-        (column < u64::BITS).then(|| geometry.member(place, column))
+        (column < u64::BITS).then(|| geometry.member(place, column).number())
     })
 }
 

@@ -1,7 +1,7 @@
 //! The array as a controller among others.
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::loads::Loads;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{OperationId, Outcome, Timing};
@@ -54,22 +54,28 @@ impl<M: Memory> Controller<M> for Array<M> {
     }
 
     #[inline]
-    fn member_ready(&mut self, member: u16) {
+    fn member_ready(&mut self, member: MemberNo) {
         each!(mut self, array => array.member_ready(member));
     }
 
     #[inline]
-    fn member_failed<D: Driver<M>>(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut D) {
+    fn member_failed<D: Driver<M>>(
+        &mut self,
+        now: Nanos,
+        member: MemberNo,
+        reason: FailReason,
+        driver: &mut D,
+    ) {
         each!(mut self, array => array.member_failed(now, member, reason, driver));
     }
 
     #[inline]
-    fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: u16, is_slow: bool, driver: &mut D) {
+    fn member_slow<D: Driver<M>>(&mut self, now: Nanos, member: MemberNo, is_slow: bool, driver: &mut D) {
         each!(mut self, array => array.member_slow(now, member, is_slow, driver));
     }
 
     #[inline]
-    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+    fn gc_event<D: Driver<M>>(&mut self, now: Nanos, member: MemberNo, driver: &mut D) {
         each!(mut self, array => array.gc_event(now, member, driver));
     }
 
@@ -109,12 +115,12 @@ impl<M: Memory> Controller<M> for Array<M> {
     }
 
     #[inline]
-    fn is_failed(&self, member: u16) -> bool {
+    fn is_failed(&self, member: MemberNo) -> bool {
         each!(self, array => array.is_failed(member))
     }
 
     #[inline]
-    fn homes(&self, byte: u64) -> Option<(u16, Option<u16>, u32)> {
+    fn homes(&self, byte: u64) -> Option<(MemberNo, Option<MemberNo>, u32)> {
         let exec = self.exec();
         if byte >= exec.capacity() {
             return None;

@@ -2,6 +2,7 @@
 
 use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Metadata;
 use stripewise_exec::driver::Driver;
@@ -56,7 +57,7 @@ impl<M: Memory> Array<M> {
 
 impl<M: Memory> Array<M> {
     /// Whether a member was last reported slow.
-    pub fn is_slow(&self, member: u16) -> bool {
+    pub fn is_slow(&self, member: MemberNo) -> bool {
         self.exec().is_slow(member)
     }
 }

@@ -3,7 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_code::Code;
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::RowNo;
+use stripewise_core::ids::{MemberNo, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_exec::{Controller, Metadata};
 use stripewise_format::Superblock;
@@ -37,7 +37,7 @@ impl<M: Memory> Array<M> {
     ///
     /// Source: paper 002, section III-D (the array AT); that it means requests in the pending queue is our reading.
     #[inline]
-    pub fn earliest_pending(&self, member: u16) -> Option<Nanos> {
+    pub fn earliest_pending(&self, member: MemberNo) -> Option<Nanos> {
         self.exec().earliest_pending(member)
     }
 
@@ -58,7 +58,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether `member` serves and lacks content: it is being rebuilt, or a rebuild could not recover all rows of it.
-    pub fn is_incomplete(&self, member: u16) -> bool {
+    pub fn is_incomplete(&self, member: MemberNo) -> bool {
         let is_rebuilt = each!(self, array => {
             array.placement.membership().is_some_and(|members| members.is_rebuilt(member))
         });
@@ -66,7 +66,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// Whether all data can still be read without `member` too: see [`crate::health::ArrayState::tolerates_loss_of`].
-    pub fn tolerates_loss_of(&self, member: u16) -> bool {
+    pub fn tolerates_loss_of(&self, member: MemberNo) -> bool {
         self.state().tolerates_loss_of(member)
     }
 

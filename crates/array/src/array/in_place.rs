@@ -1,7 +1,7 @@
 //! Rows as observers see them: the write cache, the parity window, the log of deltas, zones.
 
 use crate::array::{Array, Placed};
-use stripewise_core::ids::RowNo;
+use stripewise_core::ids::{MemberNo, RowNo};
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_exec::ArrayOf;
 use stripewise_policy::cache::store::Stage;
@@ -122,7 +122,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The member that holds the deltas of the parity chunk with this number, if there is a log.
-    pub fn parity_log_member(&self, parity: u32) -> Option<u16> {
+    pub fn parity_log_member(&self, parity: u32) -> Option<MemberNo> {
         self.as_in_place()
             .and_then(|placement| placement.parity_log.as_ref())
             .map(|parity_log| parity_log.member(parity))

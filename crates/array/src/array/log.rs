@@ -4,6 +4,7 @@ use crate::array::{Array, Placed};
 use crate::log::StripeView;
 use crate::log::throttle::Admits;
 use crate::log::{Location, Log, LogCounts, MetadataCounts, StreamCounts};
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::{Memory, PageId};
 use stripewise_exec::plan::Purpose;
 
@@ -77,7 +78,7 @@ impl<M: Memory> Array<M> {
     }
 
     /// The member and page of `chunk` in the log.
-    pub fn chunk_in_log(&self, chunk: u64) -> Option<(u16, u32)> {
+    pub fn chunk_in_log(&self, chunk: u64) -> Option<(MemberNo, u32)> {
         self.as_log()?.chunk_in_log(chunk)
     }
 

@@ -1,6 +1,7 @@
 //! Background work of an array with metadata, as observers see it: rebuild and scrub.
 
 use crate::array::{Array, each};
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Metadata;
 use stripewise_exec::driver::Driver;
@@ -22,12 +23,12 @@ impl<M: Memory> Array<M> {
     }
 
     /// The member that is being rebuilt, with the number of segments (log) or rows (in place) that are done, and the total.
-    pub fn rebuilding(&self) -> Option<(u16, u32, u32)> {
+    pub fn rebuilding(&self) -> Option<(MemberNo, u32, u32)> {
         each!(self, array => array.placement.rebuilding(&array.exec))
     }
 
     /// Whether `member` joins the array: it waits to be recorded, or its rebuild continues.
-    pub fn is_joining(&self, member: u16) -> bool {
+    pub fn is_joining(&self, member: MemberNo) -> bool {
         each!(self, array => array.placement.is_joining(member))
     }
 

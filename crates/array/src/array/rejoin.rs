@@ -2,6 +2,7 @@
 
 use crate::array::{Array, each};
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Metadata;
 use stripewise_exec::driver::Driver;
@@ -16,7 +17,7 @@ impl<M: Memory> Array<M> {
     pub fn rejoin<D: Driver<M>>(
         &mut self,
         now: u64,
-        member: u16,
+        member: MemberNo,
         how: Rejoining,
         driver: &mut D,
     ) -> Result<(), RejoinError> {
@@ -29,19 +30,19 @@ impl<M: Memory> Array<M> {
 
     /// The stamp in `copies`, the superblocks at both ends of the device that returns as `member`: see
     /// [`Superblock::stamp_of`].
-    pub fn stamp_of(&self, member: u16, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
+    pub fn stamp_of(&self, member: MemberNo, copies: [Option<&Superblock>; 2]) -> Option<Stamp> {
         let own = each!(self, array => Metadata::<M>::superblock_of(&array.placement))?;
         if self.exec().has_bug(Bug::CopyTrusted) {
-            return Stamp::of(copies, own.array, own.members[usize::from(member)].uuid);
+            return Stamp::of(copies, own.array, own.members[member.index()].uuid);
         }
-        own.stamp_of(member, copies)
+        own.stamp_of(member.number(), copies)
     }
 
     /// The stamp of a member that failed in this serving and is still open: it has what was durable before it failed. `None`
     /// until superblocks record the failure.
-    pub fn stamp_at_failure(&self, member: u16) -> Option<Stamp> {
+    pub fn stamp_at_failure(&self, member: MemberNo) -> Option<Stamp> {
         let block = each!(self, array => Metadata::<M>::superblock_on_members(&array.placement))?;
-        let record = block.members.get(usize::from(member))?;
+        let record = block.members.get(member.index())?;
         let is_recorded = record.state == MemberState::Failed && record.failed_epoch == block.epoch;
         let horizon = record.failed_batch;
         is_recorded.then_some(Stamp { update: block.update, epoch: block.epoch, horizon })
@@ -51,7 +52,7 @@ impl<M: Memory> Array<M> {
     ///
     /// # Errors
     /// The reason why it would not.
-    pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), RejoinError> {
+    pub fn check_rejoin(&self, member: MemberNo, how: Rejoining) -> Result<(), RejoinError> {
         let has_metadata = each!(self, array => Metadata::<M>::superblock_of(&array.placement).is_some());
         if !has_metadata {
             return Err(RejoinError::NoMetadata);

@@ -3,6 +3,7 @@
 use crate::array::{Array, Placed, each};
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::ArrayOf;
 use stripewise_exec::driver::Driver;
@@ -52,7 +53,7 @@ impl<M: Memory> Array<M> {
         array.plant(bug);
         if let Placed::InPlace(array) = &mut array.0 {
             let ArrayOf { exec: fresh, placement } = &mut **array;
-            columns(failed).for_each(|member| fresh.take_out(member as u16));
+            columns(failed).for_each(|member| fresh.take_out(MemberNo::at(member as usize)));
             let has_hole = fresh.geometry().parity() > 0 && (!is_kept || members.volatile_cache);
             let walks = has_hole && !fresh.has_bug(Bug::ResyncSkipped);
             let next = if walks { 0 } else { fresh.geometry().rows() };

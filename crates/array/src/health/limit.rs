@@ -4,6 +4,7 @@ use std::fmt;
 
 use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_format::{FailReason, MemberState};
 
 use crate::health::ledger::Troubles;
@@ -19,15 +20,15 @@ pub enum Needed {
     /// Parity is recomputed after a loss of power.
     ForResync,
     /// The rebuild of this member depends on it.
-    ForRebuild(u16),
+    ForRebuild(MemberNo),
     /// Parity does not tolerate the loss of another member.
     ForParity,
     /// This member of its group is degrading too.
-    Degrading(u16),
+    Degrading(MemberNo),
     /// This member of its group may lack content.
-    InDoubt(u16),
+    InDoubt(MemberNo),
     /// This member of its group returned bad content of late.
-    BadReads(u16),
+    BadReads(MemberNo),
     /// No spare waits to take its place. Until it is replaced, it has content that may be needed, and repairs reach it.
     Spare,
 }
@@ -51,7 +52,7 @@ impl fmt::Display for Needed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverLimit {
     /// The member.
-    pub member: u16,
+    pub member: MemberNo,
     /// Its recent errors that count.
     pub errors: u64,
     /// The limit.
@@ -110,22 +111,22 @@ impl MembersHealth {
     }
 
     /// The health of a member.
-    pub fn of(&self, member: u16) -> &MemberHealth {
-        &self.members[usize::from(member)]
+    pub fn of(&self, member: MemberNo) -> &MemberHealth {
+        &self.members[member.index()]
     }
 
     /// The same, to be changed.
-    pub fn of_mut(&mut self, member: u16) -> &mut MemberHealth {
-        &mut self.members[usize::from(member)]
+    pub fn of_mut(&mut self, member: MemberNo) -> &mut MemberHealth {
+        &mut self.members[member.index()]
     }
 
     /// Another device has the place of `member`, or the same device with another history. Its ledger has these counters.
-    pub fn welcome(&mut self, member: u16, found: Troubles) {
-        self.members[usize::from(member)] = MemberHealth::fresh(found);
+    pub fn welcome(&mut self, member: MemberNo, found: Troubles) {
+        self.members[member.index()] = MemberHealth::fresh(found);
     }
 
     /// Decides whether `member` is degrading. Returns whether that changed.
-    pub fn judge(&mut self, now: Nanos, member: u16) -> bool {
+    pub fn judge(&mut self, now: Nanos, member: MemberNo) -> bool {
         let limit = self.limit;
         self.of_mut(member).judge(now, limit)
     }
@@ -135,7 +136,7 @@ impl MembersHealth {
     ///
     /// Judge all members first: no member is failed while the array depends on it because another one is degrading. Take
     /// another `state` after a member was failed.
-    pub fn over_limit(&mut self, now: Nanos, member: u16, state: &ArrayState) -> Option<OverLimit> {
+    pub fn over_limit(&mut self, now: Nanos, member: MemberNo, state: &ArrayState) -> Option<OverLimit> {
         let limit = self.limit.filter(|_| state.serves(member))?;
         let recent = self.of(member).recent(now);
         let errors = recent.spots;
@@ -150,7 +151,7 @@ impl MembersHealth {
     }
 
     /// Why the array needs `member`. None if it does not.
-    fn needed(&self, now: Nanos, member: u16, state: &ArrayState) -> Option<Needed> {
+    fn needed(&self, now: Nanos, member: MemberNo, state: &ArrayState) -> Option<Needed> {
         if self.has_bug(Bug::LimitIgnoresNeed) {
             return None;
         }
@@ -169,7 +170,7 @@ impl MembersHealth {
     }
 
     /// Why `group` needs `member`, which belongs to it.
-    fn needed_in(&self, group: u32, now: Nanos, member: u16, state: &ArrayState) -> Option<Needed> {
+    fn needed_in(&self, group: u32, now: Nanos, member: MemberNo, state: &ArrayState) -> Option<Needed> {
         let others = state.group(group).filter(|&(other, _)| other != member);
         let rebuilt = others.clone().find(|(_, state)| *state == MemberState::Rebuilding);
         if let Some((rebuilt, _)) = rebuilt {
@@ -188,11 +189,11 @@ impl MembersHealth {
     }
 
     /// Why `member`, which is active, cannot be relied on for all of its content.
-    fn doubt(&self, now: Nanos, member: u16, state: &ArrayState) -> Option<Needed> {
+    fn doubt(&self, now: Nanos, member: MemberNo, state: &ArrayState) -> Option<Needed> {
         let Recent { read, checksum, .. } = self.of(member).recent(now);
         let doubts = [
             (self.of(member).is_degrading(), Needed::Degrading(member)),
-            (state.in_doubt >> member & 1 != 0, Needed::InDoubt(member)),
+            (member.is_in(state.in_doubt), Needed::InDoubt(member)),
             (read + checksum > 0, Needed::BadReads(member)),
         ];
         doubts.into_iter().find(|(is_it, _)| *is_it).map(|(_, why)| why)
@@ -254,7 +255,7 @@ mod tests {
                 group: (member != LOG).then_some(u32::from(member) / 5),
             };
             let members = (0..=LOG).map(standing).collect();
-            let in_doubt = doubted.map_or(0, |member| 1 << member);
+            let in_doubt = doubted.map_or(0, |member| MemberNo::new(member).bit());
             let mut state = ArrayState { members, tolerance, in_doubt, spares, ..ArrayState::default() };
             if let Some(rebuilt) = rebuilt {
                 state.members[usize::from(rebuilt)].state = MemberState::Rebuilding;
@@ -281,18 +282,18 @@ mod tests {
                     }
                 }
                 let found = ledger.counts();
-                health.of_mut(member).take(now, found);
-                health.judge(now, member);
-                prop_assert_eq!(health.of(member).is_degrading(), past[usize::from(member)].errors >= 2);
+                health.of_mut(MemberNo::new(member)).take(now, found);
+                health.judge(now, MemberNo::new(member));
+                prop_assert_eq!(health.of(MemberNo::new(member)).is_degrading(), past[usize::from(member)].errors >= 2);
                 state.is_resyncing = resync_ends.is_some_and(|end| now < end);
                 for member in 0..=LOG {
                     let its = &past[usize::from(member)];
-                    let is_over = its.spots.len() as u64 > LIMIT && state.serves(member);
+                    let is_over = its.spots.len() as u64 > LIMIT && state.serves(MemberNo::new(member));
                     // The largest number of others of a group that cannot be relied on.
-                    let is_unreliable = |other: u16, its: MemberStanding| {
+                    let is_unreliable = |other: MemberNo, its: MemberStanding| {
                         its.state != MemberState::Active
-                            || in_doubt >> other & 1 != 0
-                            || !past[usize::from(other)].is_reliable()
+                            || other.is_in(in_doubt)
+                            || !past[other.index()].is_reliable()
                     };
                     let is_of = |its: MemberStanding, group| its.group.is_none_or(|its| its == group);
                     let its_group = state.members[usize::from(member)].group;
@@ -302,13 +303,13 @@ mod tests {
                         all.filter(move |&(other, its)| other != member && is_of(its, group))
                     };
                     let unreliable = groups.clone().map(|group| {
-                        of(group).filter(|&(other, its)| is_unreliable(other, its)).count() as u32
+                        of(group).filter(|&(other, its)| is_unreliable(MemberNo::new(other), its)).count() as u32
                     });
                     let is_out = |its: &&MemberStanding| its.state == MemberState::Failed;
                     let has_spare = spares > state.members.iter().filter(is_out).count();
                     let can_fail = unreliable.max().unwrap_or(0) < tolerance && !state.is_resyncing && has_spare;
                     let is_whole = groups.flat_map(of).all(|(_, its)| its.state == MemberState::Active);
-                    let over = health.over_limit(now, member, &state);
+                    let over = health.over_limit(now, MemberNo::new(member), &state);
                     let fails = over.is_some_and(|over| over.kept_because.is_none());
                     if fails {
                         prop_assert!(is_over, "member {} has {:?}", member, its);
@@ -332,8 +333,8 @@ mod tests {
         let mut health = MembersHealth::new(5, Some(LIMIT));
         let mut ledger = Ledger::default();
         (0..1000).for_each(|mib| ledger.mismatched(mib * 256));
-        health.of_mut(2).take(0, ledger.counts());
-        assert!(health.judge(0, 2) && health.of(2).is_degrading());
-        assert_eq!(health.over_limit(0, 2, &state), None);
+        health.of_mut(MemberNo::new(2)).take(0, ledger.counts());
+        assert!(health.judge(0, MemberNo::new(2)) && health.of(MemberNo::new(2)).is_degrading());
+        assert_eq!(health.over_limit(0, MemberNo::new(2), &state), None);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use stripewise_core::ids::MemberNo;
+
 use crate::health::state::ArrayState;
 
 /// Hot spares of type `E`, in the order in which they came, each with its number of pages.
@@ -33,13 +35,13 @@ impl<E> Spares<E> {
     pub fn next_for(
         &mut self,
         state: &ArrayState,
-        accepts: impl Fn(u16, u32) -> bool,
-    ) -> Option<(u16, E, u32)> {
+        accepts: impl Fn(MemberNo, u32) -> bool,
+    ) -> Option<(MemberNo, E, u32)> {
         let &(_, pages) = self.waiting.front()?;
-        let failed = (0..state.members.len() as u16).filter(|&member| !state.serves(member));
+        let failed = MemberNo::first(state.members.len() as u32).filter(|&member| !state.serves(member));
         let accepted = failed.filter(|&member| accepts(member, pages));
         let missing =
-            |member: u16| state.groups_of(member).map(|group| state.missing(group)).max().unwrap_or(0);
+            |member: MemberNo| state.groups_of(member).map(|group| state.missing(group)).max().unwrap_or(0);
         let member = accepted.min_by_key(|&member| (u32::MAX - missing(member), member))?;
         let (spare, pages) = self.waiting.pop_front()?;
         Some((member, spare, pages))
@@ -59,12 +61,15 @@ mod tests {
         let members = (0..).zip(states).map(|(nth, state)| MemberStanding { state, group: Some(nth / 3) });
         let state = ArrayState { members: members.collect(), tolerance: 2, ..ArrayState::default() };
         let mut spares = Spares::default();
-        assert_eq!(spares.next_for(&state, |_, _| true), None::<(u16, char, u32)>);
+        assert_eq!(spares.next_for(&state, |_, _| true), None::<(MemberNo, char, u32)>);
         spares.add('a', 10);
         spares.add('b', 20);
         assert_eq!(spares.next_for(&state, |_, _| false), None, "the array accepts none now");
-        assert_eq!(spares.next_for(&state, |_, pages| pages == 10), Some((1, 'a', 10)));
-        assert_eq!(spares.next_for(&state, |member, _| member > 1), Some((3, 'b', 20)));
+        assert_eq!(spares.next_for(&state, |_, pages| pages == 10), Some((MemberNo::new(1), 'a', 10)));
+        assert_eq!(
+            spares.next_for(&state, |member, _| member > MemberNo::new(1)),
+            Some((MemberNo::new(3), 'b', 20))
+        );
         assert_eq!(spares.count(), 0);
     }
 }

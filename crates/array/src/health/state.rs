@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_format::MemberState;
 
@@ -48,8 +49,8 @@ pub struct ArrayState {
 
 impl ArrayState {
     /// The members of `group`, with their numbers.
-    pub(super) fn group(&self, group: u32) -> impl Iterator<Item = (u16, MemberState)> + Clone {
-        let members = (0..).zip(&self.members);
+    pub(super) fn group(&self, group: u32) -> impl Iterator<Item = (MemberNo, MemberState)> + Clone {
+        let members = (0..).map(MemberNo::new).zip(&self.members);
         members
             .filter(move |(_, member)| member.group.is_none_or(|its| its == group))
             .map(|(number, member)| (number, member.state))
@@ -61,8 +62,8 @@ impl ArrayState {
     }
 
     /// The groups of `member`.
-    pub(super) fn groups_of(&self, member: u16) -> Range<u32> {
-        self.members[usize::from(member)].group.map_or(self.groups(), |group| group..group + 1)
+    pub(super) fn groups_of(&self, member: MemberNo) -> Range<u32> {
+        self.members[member.index()].group.map_or(self.groups(), |group| group..group + 1)
     }
 
     /// Number of members of `group` that cannot be counted on: those out of service, and those being rebuilt. Members with
@@ -74,7 +75,7 @@ impl ArrayState {
 
     /// Whether, without `member` too, no more members of a group are missing than its parity tolerates. A member that is being
     /// rebuilt counts as missing, and one with deltas of parity is of every group.
-    pub fn tolerates_loss_of(&self, member: u16) -> bool {
+    pub fn tolerates_loss_of(&self, member: MemberNo) -> bool {
         self.groups_of(member).all(|group| {
             let others = self.group(group).filter(|&(other, _)| other != member);
             let missing = others.filter(|(_, state)| *state != MemberState::Active).count() as u32;
@@ -83,8 +84,8 @@ impl ArrayState {
     }
 
     /// Whether `member` serves, in part or in full.
-    pub(super) fn serves(&self, member: u16) -> bool {
-        self.members[usize::from(member)].state != MemberState::Failed
+    pub(super) fn serves(&self, member: MemberNo) -> bool {
+        self.members[member.index()].state != MemberState::Failed
     }
 }
 
@@ -93,18 +94,18 @@ impl<M: Memory> Array<M> {
     pub fn state(&self) -> ArrayState {
         let geometry = self.geometry();
         let is_apart = self.exec().has_bug(Bug::LimitForgetsDeltas);
-        let group = |member: u32| (member < geometry.members || is_apart).then(|| geometry.group_of(member));
-        let standing = |member: u16| MemberStanding {
+        let is_its = |member: MemberNo| member.is_within(geometry.members) || is_apart;
+        let standing = |member: MemberNo| MemberStanding {
             state: match self.is_failed(member) {
                 true => MemberState::Failed,
                 false if self.is_incomplete(member) => MemberState::Rebuilding,
                 false => MemberState::Active,
             },
-            group: group(member.into()),
+            group: is_its(member).then(|| geometry.group_of(member)),
         };
         let (scrubbed, _) = self.scrub_counts();
         ArrayState {
-            members: (0..self.members() as u16).map(standing).collect(),
+            members: MemberNo::first(self.members()).map(standing).collect(),
             tolerance: geometry.tolerance(),
             is_read_only: self.exec().reads_only(),
             is_resyncing: self.is_resyncing(),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use stripewise_core::ids::MemberNo;
 use stripewise_format::MemberState;
 
 use crate::health::limit::MembersHealth;
@@ -57,21 +58,21 @@ pub enum Reason {
         missing: u32,
     },
     /// A member is out of service.
-    MemberFailed(u16),
+    MemberFailed(MemberNo),
     /// A member is being rebuilt.
-    MemberRebuilding(u16),
+    MemberRebuilding(MemberNo),
     /// The rebuild is halted.
     RebuildHalted,
     /// A member has many recent errors.
-    MemberErrors(u16),
+    MemberErrors(MemberNo),
     /// The SMART verdict of a member is that it fails.
-    MemberSmart(u16),
+    MemberSmart(MemberNo),
     /// The file of a member is lost when the server ends.
-    MemberUnlinked(u16),
+    MemberUnlinked(MemberNo),
     /// Superblocks of a member are damaged.
-    MemberSuperblocks(u16),
+    MemberSuperblocks(MemberNo),
     /// A member is not known to have all of its content.
-    MemberInDoubt(u16),
+    MemberInDoubt(MemberNo),
     /// Copies of metadata are damaged and not repaired.
     MetadataDamaged(u64),
     /// Stripes or rows whose data the last rebuild could not recover.
@@ -150,7 +151,7 @@ pub fn health_of(state: &ArrayState, members: &MembersHealth) -> Verdict {
     let missing = state.groups().map(|group| (group, state.missing(group)));
     let beyond = missing.filter(|(_, missing)| *missing > state.tolerance);
     reasons.extend(beyond.map(|(group, missing)| Reason::BeyondParity { group, missing }));
-    for (number, member) in (0..).zip(&state.members) {
+    for (number, member) in (0..).map(MemberNo::new).zip(&state.members) {
         match member.state {
             MemberState::Failed => {
                 reasons.push(Reason::MemberFailed(number));
@@ -165,7 +166,7 @@ pub fn health_of(state: &ArrayState, members: &MembersHealth) -> Verdict {
             (health.smart == Some(false), Reason::MemberSmart(number)),
             (health.unlinked.is_some(), Reason::MemberUnlinked(number)),
             (health.damaged_superblocks > 0, Reason::MemberSuperblocks(number)),
-            (state.in_doubt >> number & 1 != 0, Reason::MemberInDoubt(number)),
+            (number.is_in(state.in_doubt), Reason::MemberInDoubt(number)),
         ];
         reasons.extend(signs.into_iter().filter(|(is_it, _)| *is_it).map(|(_, reason)| reason));
     }
@@ -203,7 +204,10 @@ mod tests {
         let clean = Verdict { health: Health::Clean, reasons: vec![] };
         assert_eq!(verdict([Active; 6]), clean);
         let one = verdict([Active, Failed, Active, Active, Active, Rebuilding]);
-        assert_eq!(one.reasons, [Reason::MemberFailed(1), Reason::MemberRebuilding(5)]);
+        assert_eq!(
+            one.reasons,
+            [Reason::MemberFailed(MemberNo::new(1)), Reason::MemberRebuilding(MemberNo::new(5))]
+        );
         assert_eq!(one.health, Health::Degraded);
         let two = verdict([Active, Failed, Rebuilding, Active, Active, Active]);
         assert_eq!(
@@ -234,10 +238,10 @@ mod tests {
         ];
         for change in changes {
             let mut members = MembersHealth::new(6, None);
-            change(members.of_mut(2));
+            change(members.of_mut(MemberNo::new(2)));
             assert_eq!(health_of(&state([Active; 6]), &members).health, Health::Degrading);
             let failed = state([Active, Active, Failed, Active, Active, Active]);
-            assert_eq!(health_of(&failed, &members).reasons, [Reason::MemberFailed(2)]);
+            assert_eq!(health_of(&failed, &members).reasons, [Reason::MemberFailed(MemberNo::new(2))]);
         }
     }
 }

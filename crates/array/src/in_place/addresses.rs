@@ -1,7 +1,7 @@
 //! Where pages of the array lie, and what is known of their content.
 
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::RowNo;
+use stripewise_core::ids::{MemberNo, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 
@@ -11,12 +11,12 @@ impl InPlace {
     /// The checksum of a page in place; `None` without a table of checksums.
     pub(crate) fn checksum_in_place<M: Memory>(
         &self,
-        member: u16,
+        member: MemberNo,
         page: u32,
         exec: &Executor<M>,
     ) -> Option<u32> {
         let journal = self.journal.as_ref()?;
-        let (group, position) = exec.geometry().position_of(member.into());
+        let (group, position) = exec.geometry().position_of(member);
         Some(journal.table.get(group, page - journal.layout.data.first, position))
     }
 

@@ -20,7 +20,7 @@ impl InPlace {
             return failed;
         }
         (0..exec.geometry().groups).fold(0, |mask, group| {
-            let its = exec.geometry().group(group).fold(0u64, |its, member| its | 1 << member);
+            let its = exec.geometry().group(group).fold(0u64, |its, member| its | member.bit());
             mask | its & if self.is_beyond(group, 0, exec) { recorded } else { failed }
         })
     }

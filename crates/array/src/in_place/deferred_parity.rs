@@ -369,7 +369,7 @@ impl InPlace {
             return;
         }
         for column in columns(exec.geometry().parity_columns()) {
-            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column).into());
+            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column));
             journal.table.set(group, place.page - exec.geometry().first_page, position, Checksums::UNKNOWN);
         }
     }

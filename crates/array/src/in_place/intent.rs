@@ -2,7 +2,7 @@
 //! record which members are missing.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::{PlanId, RowNo};
+use stripewise_core::ids::{MemberNo, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_exec::Executor;
@@ -37,14 +37,14 @@ impl InPlace {
     pub(crate) fn may_be_unclean<M: Memory>(&self, row: RowNo, exec: &Executor<M>) -> bool {
         let Some(intent) = &self.intent else { return true };
         let place = exec.geometry().place(row);
-        let (group, _) = exec.geometry().position_of(place.base.into());
+        let (group, _) = exec.geometry().position_of(place.base);
         intent.is_marked(group, place.page - exec.geometry().first_page)
     }
 
     /// The group of the plan's row, and its page of the data.
     fn region_of<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> (u32, u32) {
         let place = exec.plan(plan).place;
-        (exec.geometry().position_of(place.base.into()).0, place.page - exec.geometry().first_page)
+        (exec.geometry().position_of(place.base).0, place.page - exec.geometry().first_page)
     }
 
     /// Whether `plan`, which is about to change a row or to flush, must wait for the bitmap; if so, queues it.
@@ -132,14 +132,14 @@ impl InPlace {
                 intent.work.owned.push(buffer);
             }
             let page = intent.layout.intent.first + intent.layout.intent_page(version);
-            for member in exec.geometry().group(group).map(|member| member as u16) {
+            for member in exec.geometry().group(group) {
                 if !exec.is_failed(member) {
                     writes.push((OperationKind::Write, member, page));
                     intent.work.pages.push(buffer);
                 }
             }
         }
-        let members: Vec<u16> = writes.iter().map(|write| write.1).collect();
+        let members: Vec<MemberNo> = writes.iter().map(|write| write.1).collect();
         self.push_own(plan, writes.into_iter(), exec);
         if exec.members().volatile_cache {
             intent.work.pages.resize(members.len() * 2, 0);

@@ -3,7 +3,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_exec::Executor;
@@ -288,11 +288,11 @@ impl InPlace {
         let Copying { begun, pages, keepers, .. } = journal.copying;
         let missing = journal.missing | exec.failed_members();
         let wanted = exec.geometry().keepers(journal.layout.copies, begun.number, missing);
-        let targets: Vec<u16> = wanted.filter(|&member| keepers >> member & 1 == 0).collect();
+        let targets: Vec<MemberNo> = wanted.filter(|&member| !member.is_in(keepers)).collect();
         if targets.is_empty() {
             return false;
         }
-        journal.copying.keepers |= targets.iter().fold(0, |mask, &member| mask | 1 << member);
+        journal.copying.keepers |= targets.iter().fold(0, |mask, &member| mask | member.bit());
         let first = journal.layout.journal.first + begun.first;
         let each = (0..pages).map(|nth| (OperationKind::Write, first + nth));
         let writes =
@@ -376,11 +376,11 @@ impl InPlace {
         let ring = &journal.ring;
         journal.abandoned.retain(|&record| ring.has(record));
         for entry in journal.entries.iter().filter(|entry| entry.kind != RedoKind::Before) {
-            let (group, position) = exec.geometry().position_of(entry.member.into());
+            let (group, position) = exec.geometry().position_of(entry.member);
             journal.table.set(group, entry.page, position, entry.checksum);
         }
         for (member, page) in journal.untaken.drain(..).filter(|_| M::CARRIES_DATA) {
-            let (group, position) = exec.geometry().position_of(member.into());
+            let (group, position) = exec.geometry().position_of(member);
             journal.table.set(group, page, position, Checksums::UNKNOWN);
         }
         journal.ready.extend(journal.updates.drain(..));
@@ -477,7 +477,7 @@ impl InPlace {
                 return None;
             }
             self.clear_own(plan, FreeRecords, exec);
-            let living = (0..exec.members().count as u16).filter(|&member| !exec.is_failed(member));
+            let living = MemberNo::first(exec.members().count).filter(|&member| !exec.is_failed(member));
             let flushes: Vec<_> = living.map(|member| (OperationKind::Flush, member, 0)).collect();
             journal.cleaning.pages.resize(flushes.len(), 0);
             self.push_own(plan, flushes.into_iter(), exec);
@@ -507,7 +507,7 @@ impl InPlace {
         &mut self,
         journal: &mut Journal,
         page: u32,
-        writes: &mut Vec<(OperationKind, u16, u32)>,
+        writes: &mut Vec<(OperationKind, MemberNo, u32)>,
         exec: &mut Executor<M>,
     ) {
         let version = journal.table.begin_write(page);

@@ -2,7 +2,7 @@
 //! rebuilt, and finally that they are whole.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_exec::driver::Driver;
@@ -29,12 +29,13 @@ impl InPlace {
         let rows = exec.rows_of_group();
         let Some(roster) = &mut self.roster else { return };
         let is_rebuilt = |number: &usize| superblock.members[*number].state == MemberState::Rebuilding;
-        for number in
-            (0..superblock.members.len()).filter(is_rebuilt).filter(|number| !exec.is_failed(*number as u16))
+        for number in (0..superblock.members.len())
+            .filter(is_rebuilt)
+            .filter(|number| !exec.is_failed(MemberNo::at(*number)))
         {
             let cursor = superblock.members[number].cursor.min(rows);
             // The new epoch has no records yet.
-            roster.begin_rebuild(number as u16, (cursor, rows), false, 0);
+            roster.begin_rebuild(MemberNo::at(number), (cursor, rows), false, 0);
         }
         roster.members.on_members = Some(superblock.clone());
         (roster.members.superblock, roster.members.back) = (superblock, back);
@@ -51,7 +52,7 @@ impl InPlace {
     pub(crate) fn check_member<M: Memory>(
         &self,
         roster: &Roster,
-        member: u16,
+        member: MemberNo,
         how: Rejoining,
         exec: &Executor<M>,
     ) -> Result<(), RejoinError> {
@@ -75,8 +76,8 @@ impl InPlace {
     }
 
     /// A group in which more members failed than parity tolerates, `returning` not counted.
-    fn group_beyond<M: Memory>(&self, returning: Option<u16>, exec: &Executor<M>) -> Option<u32> {
-        let returning = returning.map_or(0, |member| 1 << member);
+    fn group_beyond<M: Memory>(&self, returning: Option<MemberNo>, exec: &Executor<M>) -> Option<u32> {
+        let returning = returning.map_or(0, |member| member.bit());
         (0..exec.geometry().groups).find(|&group| self.is_beyond(group, returning, exec))
     }
 
@@ -86,7 +87,7 @@ impl InPlace {
         if !exec.is_any_failed() {
             return false;
         }
-        let is_failed = |member: &u32| exec.is_failed(*member as u16) && returning >> member & 1 == 0;
+        let is_failed = |member: &MemberNo| exec.is_failed(*member) && !member.is_in(returning);
         let failed = exec.geometry().group(group).filter(is_failed).count() as u32;
         let ring = self.journal.as_ref().map(|journal| &journal.ring);
         let joined = self.roster.as_ref().map_or(0, |roster| roster.lacking(group, ring, exec));
@@ -101,7 +102,7 @@ impl InPlace {
     /// Whether the row of `plan` is in such a group.
     pub(crate) fn is_in_beyond<M: Memory>(&self, plan: PlanId, exec: &Executor<M>) -> bool {
         let member = exec.geometry().member(exec.plan(plan).place, 0);
-        self.is_beyond(exec.geometry().group_of(member.into()), 0, exec)
+        self.is_beyond(exec.geometry().group_of(member), 0, exec)
     }
 
     /// The group that has lost too much for superblocks to be updated or for a member to be rebuilt: the superblocks would
@@ -110,56 +111,60 @@ impl InPlace {
         let roster = self.roster.as_ref()?;
         let unchanged =
             roster.coming().filter(|&(member, is_returned)| is_returned && roster.is_unchanged(member));
-        let returning = unchanged.fold(0, |mask, (member, _)| mask | 1 << member);
+        let returning = unchanged.fold(0, |mask, (member, _)| mask | member.bit());
         // What superblocks say already, another version may say again.
         let joins = roster.writing.map_or(0, |writing| writing.joins());
         let unrecorded = roster.members.unrecorded(exec.failed_members() & !returning & !joins);
-        let has_unrecorded =
-            |group: u32| exec.geometry().group(group).any(|member| unrecorded >> member & 1 != 0);
+        let has_unrecorded = |group: u32| exec.geometry().group(group).any(|member| member.is_in(unrecorded));
         let mut groups = 0..exec.geometry().groups;
         groups.find(|&group| has_unrecorded(group) && self.is_beyond(group, returning, exec))
     }
 
     /// Lets `member`, which was checked, join the array in place.
-    pub(crate) fn rejoin_in_place<M: Memory>(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+    pub(crate) fn rejoin_in_place<M: Memory>(
+        &mut self,
+        member: MemberNo,
+        how: Rejoining,
+        exec: &mut Executor<M>,
+    ) {
         exec.reopen(member);
         let Some(roster) = &mut self.roster else { return };
         roster.members.take_device(member, how);
         roster.joining.push_back((member, how.is_returned()));
-        if let Some(Unchanged { update, .. }) = roster.unchanged[member as usize] {
+        if let Some(Unchanged { update, .. }) = roster.unchanged[member.index()] {
             // An older copy of the member has older rows.
             let is_newest =
                 matches!(how, Rejoining::Returned { stamp: Some(stamp), .. } if stamp.update >= update);
-            roster.unchanged[member as usize].take_if(|_| !is_newest);
+            roster.unchanged[member.index()].take_if(|_| !is_newest);
         }
     }
 
     /// A member failed: it is no longer rebuilt or announced.
-    pub(crate) fn member_lost<M: Memory>(&mut self, member: u16, exec: &Executor<M>) {
+    pub(crate) fn member_lost<M: Memory>(&mut self, member: MemberNo, exec: &Executor<M>) {
         let Some(roster) = &mut self.roster else { return };
         let is_at_back = |writing: &SuperblockUpdate| matches!(writing.stage, Stage::Back | Stage::FlushBack);
         if roster.writing.as_ref().is_some_and(is_at_back) && !exec.has_bug(Bug::FrontCopyFirst) {
-            roster.members.note_without_back(1 << member);
+            roster.members.note_without_back(member.bit());
         }
         let ring = self.journal.as_ref().map(|journal| &journal.ring);
         let was_lacking = roster.members.end_rebuild(member).is_some_and(|its| its.part.lacks_anything(ring));
         roster.halt_rebuilds(exec);
         let update = roster.members.superblock.update;
-        let group = exec.geometry().group_of(member.into());
+        let group = exec.geometry().group_of(member);
         let is_beyond = self.is_beyond(group, 0, exec);
         let recorded = self.journal.as_ref().map_or(0, |journal| journal.missing)
             | self.intent.as_ref().map_or(0, |intent| intent.next_missing);
         let Some(roster) = &mut self.roster else { return };
         let unchanged = is_beyond.then_some(Unchanged { update, is_replayed: false });
-        roster.unchanged[member as usize] = unchanged.filter(|_| !was_lacking);
+        roster.unchanged[member.index()] = unchanged.filter(|_| !was_lacking);
         if is_beyond {
             // Members that failed just before: what no metadata records did not happen without them.
             let recorded = recorded | roster.writing.map_or(0, |writing| writing.failed);
-            let failed = exec.geometry().group(group).filter(|&other| exec.is_failed(other as u16));
-            for other in failed.map(|other| other as usize) {
-                let is_active = roster.members.superblock.members[other].state == MemberState::Active;
-                if is_active && recorded >> other & 1 == 0 && roster.unchanged[other].is_none() {
-                    roster.unchanged[other] = unchanged;
+            let failed = exec.geometry().group(group).filter(|&other| exec.is_failed(other));
+            for other in failed {
+                let is_active = roster.members.superblock.members[other.index()].state == MemberState::Active;
+                if is_active && !other.is_in(recorded) && roster.unchanged[other.index()].is_none() {
+                    roster.unchanged[other.index()] = unchanged;
                 }
             }
         }
@@ -172,7 +177,7 @@ impl InPlace {
             roster.replay = None;
         }
         if let Some(writing) = &mut roster.writing {
-            writing.gone |= 1 << member;
+            writing.gone |= member.bit();
         }
         roster.joining.retain(|&(joining, _)| joining != member);
     }
@@ -202,8 +207,8 @@ impl InPlace {
         let restarts = match writing.stage {
             // A member is back that may have a front copy alone.
             Stage::Front if writing.begun == 0 => {
-                let takes_part = |member: &u16| (failed & !writing.joins()) >> member & 1 == 0;
-                let mut members = (0..exec.members().count as u16).filter(takes_part);
+                let takes_part = |member: &MemberNo| !member.is_in(failed & !writing.joins());
+                let mut members = MemberNo::first(exec.members().count).filter(takes_part);
                 members.any(|member| roster.members.is_without_back(member))
             }
             Stage::Front | Stage::FlushFront => writing.gone != 0 && !exec.has_bug(Bug::TornFrontCounts),
@@ -241,10 +246,10 @@ impl InPlace {
     /// Whether durable metadata calls `member`, which failed, missing. Until then, assembly after a loss of power would take
     /// the member for whole, so its copies of the journal and the table are needed. If not yet, the next record calls it
     /// missing.
-    fn is_known_to_fail<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) -> bool {
+    fn is_known_to_fail<M: Memory>(&mut self, member: MemberNo, exec: &mut Executor<M>) -> bool {
         let recorded = self.journal.as_ref().map_or(0, |journal| journal.missing);
         // For a group that has lost too much, nothing is recorded.
-        let is_recorded = (recorded ^ self.missing_to_record(recorded, exec)) >> member & 1 == 0;
+        let is_recorded = !member.is_in(recorded ^ self.missing_to_record(recorded, exec));
         let Some(journal) = &mut self.journal else { return true };
         journal.wants_record |= !is_recorded;
         is_recorded && !journal.record.is_under_way
@@ -267,10 +272,10 @@ impl InPlace {
             roster.writing = Some(SuperblockUpdate { failed, out, gone, ..writing });
         }
         let span = superblock_pages(roster.members.superblock.page_bytes);
-        let takes_part = |other: &u16| *other == member || (failed | gone) >> other & 1 == 0;
-        let lacks = |other: &u16| roster.members.is_without_back(*other);
-        let all = (0..exec.members().count as u16).filter(takes_part);
-        let targets: Vec<u16> = match stage {
+        let takes_part = |other: &MemberNo| *other == member || !other.is_in(failed | gone);
+        let lacks = |other: &MemberNo| roster.members.is_without_back(*other);
+        let all = MemberNo::first(exec.members().count).filter(takes_part);
+        let targets: Vec<MemberNo> = match stage {
             Stage::Clear => vec![member],
             Stage::Mend => all.filter(lacks).collect(),
             Stage::FlushData if member != NO_MEMBER => {
@@ -291,7 +296,7 @@ impl InPlace {
             Stage::Replay => unreachable!("it has steps of its own"),
         };
         let copy = if stage == Stage::Front { Copy::Front } else { Copy::Back };
-        let first_page = |member: u16| match stage {
+        let first_page = |member: MemberNo| match stage {
             Stage::Clear => span,
             Stage::Mend | Stage::Front | Stage::Back => roster.members.place_of(member, copy),
             Stage::Replay | Stage::FlushData | Stage::FlushFront | Stage::FlushBack => 0,
@@ -304,7 +309,7 @@ impl InPlace {
             let member = targets[(nth / count) as usize];
             (kind, member, first_page(member) + nth % count)
         });
-        let operations: Vec<(OperationKind, u16, u32)> = operations.collect();
+        let operations: Vec<(OperationKind, MemberNo, u32)> = operations.collect();
         for (nth, &(kind, member, _)) in now.zip(&operations) {
             let mut buffer = 0;
             if M::CARRIES_DATA && kind == OperationKind::Write {
@@ -312,7 +317,7 @@ impl InPlace {
                 roster.work.owned.push(buffer);
                 let bytes = exec.memory_mut().bytes_mut(buffer);
                 bytes.fill(0);
-                let place = (member, roster.members.back[member as usize], nth % span);
+                let place = (member, roster.members.back[member.index()], nth % span);
                 match stage {
                     Stage::Clear => {}
                     Stage::Mend => roster.members.encode_back(member, nth % span, bytes),
@@ -331,7 +336,7 @@ impl InPlace {
     }
 
     /// Whether `member`, which returns, keeps its copies of metadata, which others may lack.
-    fn keeps_metadata<M: Memory>(&self, roster: &Roster, member: u16, exec: &Executor<M>) -> bool {
+    fn keeps_metadata<M: Memory>(&self, roster: &Roster, member: MemberNo, exec: &Executor<M>) -> bool {
         self.journal.is_some() && roster.is_unchanged(member) && !exec.has_bug(Bug::KeptMetadataCleared)
     }
 
@@ -375,7 +380,7 @@ impl InPlace {
             return;
         }
         // The joining member itself failed: it does not join.
-        roster.members.record_failed(1 << member, 0, |member| exec.reason_of(member));
+        roster.members.record_failed(member.bit(), 0, |member| exec.reason_of(member));
         roster.writing = None;
     }
 
@@ -426,7 +431,7 @@ impl InPlace {
                 roster.begin_rebuild(member, (done, rows), is_returned, behind);
                 exec.take_in(member);
                 self.welcome(member, exec);
-                let group = exec.geometry().group_of(member.into());
+                let group = exec.geometry().group_of(member);
                 let is_beyond = self.is_beyond(group, 0, exec);
                 if let Some(roster) = self.roster.as_mut().filter(|_| !is_beyond) {
                     roster.forget_unchanged(group, exec);
@@ -450,10 +455,10 @@ impl InPlace {
 
     /// Schedules writing the copies of metadata of `member`; the next version of all other metadata no longer calls it
     /// missing.
-    fn welcome<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
+    fn welcome<M: Memory>(&mut self, member: MemberNo, exec: &mut Executor<M>) {
         if let Some(journal) = &mut self.journal {
             journal.wants_record = true;
-            let (group, position) = exec.geometry().position_of(member.into());
+            let (group, position) = exec.geometry().position_of(member);
             for page in 0..journal.table.pages() {
                 let (its, number) = journal.table.locate(page);
                 let mut places =
@@ -478,7 +483,7 @@ impl InPlace {
         let unmade = is_full.then_some(Halt::Unmade(members.unrecovered));
         // A member that returns counts as failed until superblocks record its return; then the rebuild continues.
         let comes_back = |group: u32| {
-            let is_its = |member: u16| exec.geometry().group_of(member.into()) == group;
+            let is_its = |member: MemberNo| exec.geometry().group_of(member) == group;
             roster.coming().any(|(member, is_returned)| is_returned && is_its(member))
         };
         let halted = members.halted_group(exec).filter(|&group| !comes_back(group));
@@ -495,7 +500,7 @@ impl InPlace {
     }
 
     /// Whether `member` waits to be recorded, or is being rebuilt.
-    pub(crate) fn is_joining(&self, member: u16) -> bool {
+    pub(crate) fn is_joining(&self, member: MemberNo) -> bool {
         self.roster.as_ref().is_some_and(|roster| {
             let is_rebuilt =
                 |rebuild: &Rebuild<RowsOfMember>| rebuild.member == member && !rebuild.part.is_over();
@@ -505,7 +510,7 @@ impl InPlace {
     }
 
     /// The member that is being rebuilt, with the number of rows that are done, and the total.
-    pub(crate) fn rebuilding_in_place<M: Memory>(&self, exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+    pub(crate) fn rebuilding_in_place<M: Memory>(&self, exec: &Executor<M>) -> Option<(MemberNo, u32, u32)> {
         let roster = self.roster.as_ref()?;
         let all = short(exec.rows_of_group());
         let rebuild = roster.members.rebuilds.iter().find(|rebuild| !rebuild.part.is_over());

@@ -1,6 +1,7 @@
 //! The copies of metadata that the members of an array in place should have.
 
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
 use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
@@ -28,7 +29,7 @@ impl InPlace {
         if roster.work.is_under_way && roster.writing.as_ref().is_some_and(is_written) {
             return PieceLocation::Busy;
         }
-        if roster.members.is_torn(member as u16) {
+        if roster.members.is_torn(MemberNo::at(member)) {
             return PieceLocation::Nowhere;
         }
         PieceLocation::At(superblock_run(block, nth, roster.members.back[member]))
@@ -48,7 +49,7 @@ impl InPlace {
     /// Whether `bytes` are a page of the bitmap, at the place of the `nth` copy.
     pub(crate) fn is_intent_page<M: Memory>(&self, nth: u64, bytes: &[u8], exec: &Executor<M>) -> bool {
         self.intent.as_ref().is_some_and(|intent| {
-            let group = exec.geometry().group_of(nth as u32);
+            let group = exec.geometry().group_of(MemberNo::at(nth as usize));
             IntentPage::parse(bytes).is_ok_and(|head| {
                 head.array == intent.array && (head.group, head.version) == (group, intent.version(group))
             })
@@ -79,14 +80,14 @@ impl InPlace {
         let Some(intent) = self.intent.as_ref().filter(|_| nth < u64::from(exec.members().count)) else {
             return PieceLocation::Over;
         };
-        let member = nth as u16;
+        let member = MemberNo::at(nth as usize);
         if self.is_filled(member) || intent.has_event && (exec.has_lost_data(self) || exec.reads_only()) {
             return PieceLocation::Nowhere;
         }
         if intent.work.is_under_way || intent.has_event {
             return PieceLocation::Busy;
         }
-        let version = intent.version(exec.geometry().group_of(member.into()));
+        let version = intent.version(exec.geometry().group_of(member));
         let first = intent.layout.intent.first + intent.layout.intent_page(version);
         PieceLocation::At(PageRun { member, first, pages: 1, version })
     }
@@ -94,7 +95,7 @@ impl InPlace {
     pub(crate) fn record_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
         let Some(journal) = &self.journal else { return PieceLocation::Over };
         let number = exec.record_of(Piece { kind: Kind::Record, nth });
-        let member = (nth % u64::from(exec.members().count)) as u16;
+        let member = MemberNo::at((nth % u64::from(exec.members().count)) as usize);
         let newest = journal.ring.next_number() - u64::from(journal.record.is_under_way);
         if number >= newest {
             return PieceLocation::Over;
@@ -103,7 +104,7 @@ impl InPlace {
             return PieceLocation::Nowhere;
         }
         match journal.ring.kept(number) {
-            Some((first, pages, keepers)) if keepers >> member & 1 != 0 && !self.is_filled(member) => {
+            Some((first, pages, keepers)) if member.is_in(keepers) && !self.is_filled(member) => {
                 PieceLocation::At(PageRun {
                     member,
                     first: journal.layout.journal.first + first,
@@ -116,7 +117,7 @@ impl InPlace {
     }
 
     /// Whether `member` is being rebuilt: the rebuild writes its copies of the table and the bitmap.
-    pub(crate) fn is_filled(&self, member: u16) -> bool {
+    pub(crate) fn is_filled(&self, member: MemberNo) -> bool {
         self.membership().is_some_and(|members| members.is_rebuilt(member))
     }
 
@@ -140,7 +141,7 @@ impl InPlace {
 }
 
 impl<M: Memory> Metadata<M> for InPlace {
-    fn rebuilding(&self, exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+    fn rebuilding(&self, exec: &Executor<M>) -> Option<(MemberNo, u32, u32)> {
         self.rebuilding_in_place(exec)
     }
 
@@ -155,12 +156,12 @@ impl<M: Memory> Metadata<M> for InPlace {
         self.membership().map(|members| &members.superblock)
     }
 
-    fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
+    fn check_rejoin(&self, member: MemberNo, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
         let roster = self.roster.as_ref().ok_or(RejoinError::NoMetadata)?;
         self.check_member(roster, member, how, exec)
     }
 
-    fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+    fn rejoin(&mut self, member: MemberNo, how: Rejoining, exec: &mut Executor<M>) {
         self.rejoin_in_place(member, how, exec);
     }
 

@@ -1,6 +1,6 @@
 //! The plans that RAID in place owns: they write its metadata, and the executor never frees them.
 
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_exec::Executor;
@@ -25,7 +25,7 @@ impl InPlace {
     pub(crate) fn push_own<M: Memory>(
         &mut self,
         plan: PlanId,
-        operations: impl Iterator<Item = (OperationKind, u16, u32)>,
+        operations: impl Iterator<Item = (OperationKind, MemberNo, u32)>,
         exec: &mut Executor<M>,
     ) {
         let class = Class::Metadata;

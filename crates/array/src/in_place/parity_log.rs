@@ -9,7 +9,7 @@
 //! member holds the log and updates of whole rows bypass it.
 
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::RowNo;
+use stripewise_core::ids::{MemberNo, RowNo};
 use stripewise_scheme::placement::{Commit, ParityLoggingSection};
 
 /// A slot that holds no current delta.
@@ -24,7 +24,7 @@ const END: u32 = u32::MAX;
 pub(crate) struct ParityLog {
     data: u32,
     /// The first log member; the others follow it, one for each parity chunk.
-    first_member: u16,
+    first_member: MemberNo,
     row_deltas: u32,
     /// For each slot its row, or [`VACANT`], or [`PENDING`].
     rows: Vec<u32>,
@@ -70,7 +70,7 @@ impl ParityLog {
         };
         Self {
             data: geometry.data,
-            first_member: geometry.members as u16,
+            first_member: MemberNo::at(geometry.members as usize),
             row_deltas: section.row_deltas,
             rows: vec![VACANT; slots as usize],
             older: vec![END; slots as usize],
@@ -94,8 +94,8 @@ impl ParityLog {
 
     /// The member that holds the deltas of the parity chunk with this number.
     #[inline]
-    pub(crate) fn member(&self, parity: u32) -> u16 {
-        self.first_member + parity as u16
+    pub(crate) fn member(&self, parity: u32) -> MemberNo {
+        self.first_member.after(parity)
     }
 
     fn slots(&self) -> u64 {
@@ -222,8 +222,8 @@ impl ParityLog {
     }
 
     /// Records that `member` is lost. If it is a log member, nothing more is logged, and the log is committed.
-    pub(crate) fn lose(&mut self, member: u16) {
-        if let Some(parity) = member.checked_sub(self.first_member) {
+    pub(crate) fn lose(&mut self, member: MemberNo) {
+        if let Some(parity) = member.index().checked_sub(self.first_member.index()) {
             self.lost |= 1 << parity;
             self.settling = true;
         }
@@ -371,9 +371,9 @@ mod tests {
             parity_log(8, &ParityLoggingSection { row_deltas: 2, ..ParityLoggingSection::default() });
         add_all(&mut parity_log, [3, 3]);
         assert!(!parity_log.has_room(RowNo::new(3)) && parity_log.has_room(RowNo::new(4)));
-        parity_log.lose(7);
+        parity_log.lose(MemberNo::new(7));
         assert!(parity_log.has_room(RowNo::new(4)), "a data member");
-        parity_log.lose(8);
+        parity_log.lose(MemberNo::new(8));
         assert!(!parity_log.has_room(RowNo::new(4)) && parity_log.settling);
         assert_eq!(
             (parity_log.lost_of(RowNo::new(3)), parity_log.lost_of(RowNo::new(4))),

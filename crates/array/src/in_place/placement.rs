@@ -3,7 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::RequestId;
+use stripewise_core::ids::{MemberNo, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::request::RequestKind;
 use stripewise_exec::driver::Driver;
@@ -73,7 +73,7 @@ impl<M: Memory> Placement<M> for InPlace {
         self.has_lost_cached()
     }
 
-    fn targets(&self, page: u64, is_write: bool, member: u16, exec: &Executor<M>) -> bool {
+    fn targets(&self, page: u64, is_write: bool, member: MemberNo, exec: &Executor<M>) -> bool {
         self.locate(page, exec).is_some_and(|(row, column)| {
             let place = exec.geometry().place(row);
             let parity = if is_write { exec.geometry().parity_columns() } else { 0 };
@@ -86,14 +86,14 @@ impl<M: Memory> Placement<M> for InPlace {
         self.journal.is_some()
     }
 
-    fn lost(&mut self, member: u16, exec: &mut Executor<M>) {
+    fn lost(&mut self, member: MemberNo, exec: &mut Executor<M>) {
         // Rows on the member tolerate no other loss: the parity of none of them stays deferred.
         self.window.flushes_deferred = !self.window.is_empty();
         if let Some(parity_log) = &mut self.parity_log {
             parity_log.lose(member);
         }
         if let Some(journal) = &mut self.journal {
-            journal.copying.lost |= 1 << member;
+            journal.copying.lost |= member.bit();
         }
         self.member_lost(member, exec);
     }

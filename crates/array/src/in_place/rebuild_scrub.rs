@@ -3,7 +3,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::{PlanId, RowNo};
+use stripewise_core::ids::{MemberNo, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationKind};
 use stripewise_exec::driver::Driver;
@@ -72,7 +72,7 @@ impl InPlace {
         let (member, page, turn) = (rebuild.member, rebuild.part.rows.begin(), rebuild.part.turn);
         roster.rebuilding += 1;
         exec.spend(exec.geometry().columns);
-        let (group, _) = exec.geometry().position_of(member.into());
+        let (group, _) = exec.geometry().position_of(member);
         let plan = self.take_plan(exec.geometry().row_of(group, page as u32), RebuildRow { turn }, exec);
         exec.want(plan, exec.columns_on(plan, member));
         exec.acquire(plan, RowLock::Exclusive, self, driver);
@@ -148,7 +148,12 @@ impl InPlace {
     }
 
     /// Whether the content of `member` at `page` must not be read.
-    pub(crate) fn is_stale_in_place<M: Memory>(&self, member: u16, page: u32, exec: &Executor<M>) -> bool {
+    pub(crate) fn is_stale_in_place<M: Memory>(
+        &self,
+        member: MemberNo,
+        page: u32,
+        exec: &Executor<M>,
+    ) -> bool {
         let page = page - exec.geometry().first_page;
         self.roster.as_ref().is_some_and(|roster| roster.stale_at(page).any(|its| its == member))
     }
@@ -275,7 +280,7 @@ impl InPlace {
         let place = exec.plan(plan).place;
         for column in columns(parity) {
             let checksum = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory().bytes(page)));
-            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column).into());
+            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column));
             if let (Some(journal), Some(checksum)) = (&mut self.journal, checksum) {
                 journal.table.set(group, place.page - exec.geometry().first_page, position, checksum);
             }

@@ -3,6 +3,7 @@
 //! rows, like the members that stayed.
 
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_exec::Executor;
@@ -17,10 +18,10 @@ impl InPlace {
     pub(crate) fn begin_replay<M: Memory>(
         &mut self,
         roster: &mut Roster,
-        member: u16,
+        member: MemberNo,
         exec: &mut Executor<M>,
     ) -> bool {
-        let Some(unchanged) = roster.unchanged[usize::from(member)].as_mut() else { return false };
+        let Some(unchanged) = roster.unchanged[member.index()].as_mut() else { return false };
         let skips = !M::CARRIES_DATA || exec.has_bug(Bug::NotReplayed);
         let Some(journal) = self.journal.as_ref().filter(|_| !skips) else {
             unchanged.is_replayed = true;
@@ -33,17 +34,17 @@ impl InPlace {
         while replay.number < end {
             let kept = ring.kept(replay.number);
             let usable = kept.map_or(0, |(.., keepers)| keepers & !replay.bad);
-            let others = usable & !exec.failed_members() & !(1 << member);
-            let keepers = if others != 0 { others } else { usable & 1 << member };
+            let others = usable & !exec.failed_members() & !member.bit();
+            let keepers = if others != 0 { others } else { usable & member.bit() };
             let is_done = replay.changes.as_ref().is_some_and(|changes| changes.len() == replay.done);
             let Some((first, ..)) = kept.filter(|_| !is_done && keepers != 0) else {
                 *replay = Replay::from(replay.number + 1, replay.is_partial || !is_done);
                 continue;
             };
             let at = layout.journal.first + first;
-            let operations: Vec<(OperationKind, u16, u32)> = match &replay.changes {
+            let operations: Vec<(OperationKind, MemberNo, u32)> = match &replay.changes {
                 None => {
-                    replay.keeper = keepers.trailing_zeros() as u16;
+                    replay.keeper = MemberNo::at(keepers.trailing_zeros() as usize);
                     let header = at..at + layout.header_pages();
                     header.map(|page| (OperationKind::Read, replay.keeper, page)).collect()
                 }
@@ -80,7 +81,7 @@ impl InPlace {
     }
 
     /// A step of the replay on `member` is over. Content counts only if it has its checksum, whatever the outcome of reading it.
-    pub(crate) fn replayed<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
+    pub(crate) fn replayed<M: Memory>(&mut self, member: MemberNo, exec: &mut Executor<M>) {
         let (Some(roster), Some(journal)) = (&mut self.roster, &self.journal) else { return };
         let Some(replay) = &mut roster.replay else { return };
         let pages = roster.work.pages.iter().map(|&page| exec.memory().bytes(page));
@@ -95,7 +96,7 @@ impl InPlace {
                     replay.is_partial |= Change::lacks_image(&record, member);
                     replay.changes = Some(Change::all_of(record, member));
                 }
-                None => replay.bad |= 1 << replay.keeper,
+                None => replay.bad |= replay.keeper.bit(),
             }
             return;
         };
@@ -114,7 +115,7 @@ impl InPlace {
             if change.image.is_some() && crc32c(&content) != change.entry.checksum {
                 // Another member has a copy, with the same changes.
                 replay.contents.clear();
-                (replay.bad, replay.changes) = (replay.bad | 1 << replay.keeper, None);
+                (replay.bad, replay.changes) = (replay.bad | replay.keeper.bit(), None);
                 return;
             }
             replay.contents.push(content);

@@ -2,7 +2,7 @@
 //! assembly can know, and counts as a loss of the member. A scrub finds such pages, and they are written with zeros.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::OperationKind;
 use stripewise_exec::Executor;
@@ -14,8 +14,8 @@ use crate::in_place::job::ClearVacant;
 use crate::job::{Cx, Job};
 
 /// The page of the ring and the member of a piece, among `members` members.
-fn place_of(nth: u64, members: u32) -> (u32, u16) {
-    ((nth / u64::from(members)) as u32, (nth % u64::from(members)) as u16)
+fn place_of(nth: u64, members: u32) -> (u32, MemberNo) {
+    ((nth / u64::from(members)) as u32, MemberNo::at((nth % u64::from(members)) as usize))
 }
 
 impl InPlace {
@@ -65,7 +65,7 @@ impl InPlace {
         // Beyond parity nothing is written to a group.
         let keeps = self.is_any_beyond(exec) || exec.has_lost_data(self);
         let Some(mut journal) = self.journal.take() else { return false };
-        let is_vacant = |&(member, page): &(u16, u32)| {
+        let is_vacant = |&(member, page): &(MemberNo, u32)| {
             !keeps && !exec.is_failed(member) && !journal.ring.takes(page, member)
         };
         let mut pages = std::mem::take(&mut journal.unread);
@@ -81,7 +81,7 @@ impl InPlace {
             if M::CARRIES_DATA {
                 exec.memory_mut().bytes_mut(zeros).fill(0);
             }
-            let mut members: Vec<u16> = pages.iter().map(|&(member, _)| member).collect();
+            let mut members: Vec<MemberNo> = pages.iter().map(|&(member, _)| member).collect();
             let first = journal.layout.journal.first;
             let writes = pages.iter().map(|&(member, page)| (OperationKind::Write, member, first + page));
             self.push_own(plan, writes, exec);

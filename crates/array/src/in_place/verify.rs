@@ -30,7 +30,7 @@ impl InPlace {
             // Metadata lies outside of rows, and its reader verifies it.
             return outcome;
         }
-        let (group, position) = exec.geometry().position_of(member.into());
+        let (group, position) = exec.geometry().position_of(member);
         let expected = journal.table.get(group, page - exec.geometry().first_page, position);
         let is_right = crc32c(exec.memory().bytes(exec.buffer_of(id, self))) == expected;
         if is_right { Outcome::Done } else { Outcome::Corrupt }
@@ -41,7 +41,7 @@ impl InPlace {
     /// rebuild had to leave out, or parity that the array itself could not keep up to date.
     pub(crate) fn charges_in_place<M: Memory>(&self, id: OperationId, exec: &Executor<M>) -> bool {
         let Operation { member, page, .. } = *exec.operation(id);
-        let (group, position) = exec.geometry().position_of(member.into());
+        let (group, position) = exec.geometry().position_of(member);
         let is_unknown = self.journal.as_ref().is_some_and(|journal| {
             journal.table.get(group, page - exec.geometry().first_page, position) == Checksums::UNKNOWN
         });
@@ -58,7 +58,7 @@ impl InPlace {
         let Some(journal) = &self.journal else { return true };
         let Plan { place, purpose, wanted, .. } = *exec.plan(plan);
         let is_wrong = |&column: &u32| {
-            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column).into());
+            let (group, position) = exec.geometry().position_of(exec.geometry().member(place, column));
             let expected = journal.table.get(group, place.page - exec.geometry().first_page, position);
             let content = exec.content_of_old(plan, column).map(|page| crc32c(exec.memory().bytes(page)));
             content.is_some_and(|checksum| checksum != expected)

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_base::Nanos;
-use stripewise_core::ids::{NONE, PlanId, RowNo};
+use stripewise_core::ids::{MemberNo, NONE, PlanId, RowNo};
 use stripewise_core::memory::PageId;
 
 use crate::in_place::page_order::PageOrder;
@@ -294,20 +294,20 @@ impl Window {
 
     /// Whether `member` can keep one more old version.
     #[inline]
-    pub(crate) fn has_pin(&self, member: u16) -> bool {
-        self.pins[member as usize] < self.pins_max
+    pub(crate) fn has_pin(&self, member: MemberNo) -> bool {
+        self.pins[member.index()] < self.pins_max
     }
 
     /// `member` keeps one more old version.
     #[inline]
-    pub(crate) fn pin(&mut self, member: u16) {
-        self.pins[member as usize] += 1;
+    pub(crate) fn pin(&mut self, member: MemberNo) {
+        self.pins[member.index()] += 1;
     }
 
     /// `member` keeps one old version fewer.
     #[inline]
-    pub(crate) fn unpin(&mut self, member: u16) {
-        self.pins[member as usize] -= 1;
+    pub(crate) fn unpin(&mut self, member: MemberNo) {
+        self.pins[member.index()] -= 1;
     }
 
     /// Whether the parity of `row` covers nothing any more.

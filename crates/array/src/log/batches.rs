@@ -1,7 +1,7 @@
 //! Batches of stripes and their summaries (`docs/design/format.md`): they make appended stripes findable at assembly.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_exec::bytes::Version;
@@ -170,7 +170,7 @@ impl Log {
             let group = self.group(self.segment_of(first));
             let living = exec.geometry().group(group).enumerate();
             let members = living
-                .filter(|&(_, member)| !exec.is_failed(member as u16))
+                .filter(|&(_, member)| !exec.is_failed(member))
                 .fold(0, |mask, (column, _)| mask | 1u64 << column);
             let log = &*self;
             log.encode_summary(first, members, exec.memory_mut().bytes_mut(page));
@@ -204,7 +204,7 @@ impl Log {
     pub(crate) fn tolerates_write_error<M: Memory>(
         &mut self,
         plan: PlanId,
-        member: u16,
+        member: MemberNo,
         exec: &mut Executor<M>,
     ) -> bool {
         let job = self.jobs[plan].job;
@@ -217,7 +217,7 @@ impl Log {
         let Some(durable) = self.durable.as_mut().filter(|_| is_stripe) else {
             return false;
         };
-        let errors = &mut durable.write_errors[member as usize];
+        let errors = &mut durable.write_errors[member.index()];
         *errors += 1;
         *errors <= WRITE_ERRORS_MAX
     }

@@ -10,7 +10,7 @@
 
 use super::contents::{BatchContents, Content, Walker};
 use super::counts::MetadataCounts;
-use stripewise_core::ids::RequestId;
+use stripewise_core::ids::{MemberNo, RequestId};
 use stripewise_format::layout::Layout;
 use stripewise_format::summary::room;
 use stripewise_format::{CheckpointHeader, Commit, SEQUENCES_MAX, Summary, Superblock, Tombstone, write_seq};
@@ -101,7 +101,7 @@ pub(crate) enum Phase {
 /// A page of metadata to be written: `content` is the offset of its bytes in [`Sync::bytes`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageWrite {
-    pub(crate) member: u16,
+    pub(crate) member: MemberNo,
     pub(crate) page: u32,
     pub(crate) content: usize,
 }
@@ -121,7 +121,7 @@ pub(crate) struct Sync {
     /// The members that are rebuilt and had everything at the sync point, as a mask: they are whole once this sync is durable.
     pub(crate) covers: u64,
     /// The members that the checkpoint is written to, and its header.
-    pub(crate) keepers: Vec<u16>,
+    pub(crate) keepers: Vec<MemberNo>,
     pub(crate) header: Option<CheckpointHeader>,
     /// The superblock whose front copies were written, and whose back copies are not.
     pub(crate) superblock: Option<Superblock>,
@@ -483,7 +483,7 @@ impl Log {
     }
 
     /// Whether `member` is being rebuilt.
-    pub(crate) fn is_joining(&self, member: u16) -> bool {
+    pub(crate) fn is_joining(&self, member: MemberNo) -> bool {
         self.membership().is_some_and(|members| members.is_rebuilt(member))
     }
 
@@ -537,7 +537,7 @@ impl Durable {
     /// The number of segments that the walk is past, of those that the member lacks.
     pub(crate) fn walked(&self, rebuild: &Rebuild) -> u32 {
         match rebuild.part.stage {
-            Stage::Walks if self.walking >> rebuild.member & 1 == 0 => rebuild.noted as u32,
+            Stage::Walks if !rebuild.member.is_in(self.walking) => rebuild.noted as u32,
             Stage::Walks => self.rebuilding.segment,
             Stage::Written | Stage::Covered => self.generations.len() as u32,
         }
@@ -565,7 +565,7 @@ impl Durable {
     /// whether there is one.
     pub(crate) fn cover_rebuilds(&mut self) -> bool {
         let covers = std::mem::take(&mut self.sync.covers);
-        let covered = self.members.rebuilds.iter_mut().filter(|rebuild| covers >> rebuild.member & 1 != 0);
+        let covered = self.members.rebuilds.iter_mut().filter(|rebuild| rebuild.member.is_in(covers));
         covered.fold(false, |_, rebuild| {
             rebuild.part.stage = Stage::Covered;
             true

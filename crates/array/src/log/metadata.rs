@@ -1,5 +1,6 @@
 //! The copies of metadata that the members of a log should have.
 
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::metadata_pieces::{Kind, PageRun, Piece, PieceLocation, superblock_run};
 use stripewise_exec::metadata_scrub::{ScrubCounts, Wanted};
@@ -45,7 +46,12 @@ impl Log {
         }
         let pages = 1 + header.body_bytes.div_ceil(exec.members().page_bytes.into()) as u32;
         let first = durable.slot_of_checkpoint(header.number);
-        PieceLocation::At(PageRun { member: nth as u16, first, pages, version: header.number })
+        PieceLocation::At(PageRun {
+            member: MemberNo::at(nth as usize),
+            first,
+            pages,
+            version: header.number,
+        })
     }
 
     pub(crate) fn commit_piece<M: Memory>(&self, nth: u64, exec: &Executor<M>) -> PieceLocation {
@@ -62,7 +68,12 @@ impl Log {
         }
         let ring = durable.layout.commits;
         let first = ring.first + (commit.number % u64::from(ring.pages)) as u32;
-        PieceLocation::At(PageRun { member: nth as u16, first, pages: 1, version: commit.number })
+        PieceLocation::At(PageRun {
+            member: MemberNo::at(nth as usize),
+            first,
+            pages: 1,
+            version: commit.number,
+        })
     }
 
     /// Whether `bytes` are the newest checkpoint.
@@ -82,7 +93,7 @@ impl Log {
 }
 
 impl<M: Memory> Metadata<M> for Log {
-    fn rebuilding(&self, _exec: &Executor<M>) -> Option<(u16, u32, u32)> {
+    fn rebuilding(&self, _exec: &Executor<M>) -> Option<(MemberNo, u32, u32)> {
         let durable = self.durable.as_ref()?;
         let rebuild = durable.members.rebuilds.first()?;
         Some((rebuild.member, durable.walked(rebuild), self.segments.count()))
@@ -96,11 +107,11 @@ impl<M: Memory> Metadata<M> for Log {
         self.membership().map(|members| &members.superblock)
     }
 
-    fn check_rejoin(&self, member: u16, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
+    fn check_rejoin(&self, member: MemberNo, how: Rejoining, exec: &Executor<M>) -> Result<(), RejoinError> {
         self.check_log_member(member, how, exec)
     }
 
-    fn rejoin(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+    fn rejoin(&mut self, member: MemberNo, how: Rejoining, exec: &mut Executor<M>) {
         self.rejoin_log(member, how, exec);
     }
 

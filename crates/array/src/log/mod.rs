@@ -69,7 +69,7 @@ mod view;
 mod write;
 
 use stripewise_core::geometry::Geometry;
-use stripewise_core::ids::{PlanId, RowNo};
+use stripewise_core::ids::{MemberNo, PlanId, RowNo};
 use stripewise_core::memory::{Memory, Persistence};
 use stripewise_exec::{Executor, Jobs};
 use stripewise_format::layout::Layout;
@@ -434,11 +434,14 @@ impl Log {
 
     /// The member of `slot`, and its page there.
     #[inline]
-    pub(crate) fn member(&self, slot: u64) -> (u16, u32) {
+    pub(crate) fn member(&self, slot: u64) -> (MemberNo, u32) {
         let segment = self.segment_of(slot);
         let offset = (slot % self.segment_slots()) as u32;
         let member = self.group(segment) * self.group_stride + offset % self.width * self.stride;
-        (member as u16, self.first_page + segment / self.groups * self.rows + offset / self.width)
+        (
+            MemberNo::at(member as usize),
+            self.first_page + segment / self.groups * self.rows + offset / self.width,
+        )
     }
 
     /// Calls `found` for each written column of `stripe`, with its number (data from 0 on, parity from `data` on), and its

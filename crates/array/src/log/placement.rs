@@ -2,7 +2,7 @@
 
 use stripewise_base::Nanos;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::RequestId;
+use stripewise_core::ids::{MemberNo, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::request::RequestKind;
 use stripewise_exec::driver::Driver;
@@ -35,11 +35,11 @@ impl<M: Memory> Placement<M> for Log {
         exec.members().volatile_cache && !exec.has_bug(Bug::MembersNotFlushed)
     }
 
-    fn targets(&self, page: u64, _is_write: bool, member: u16, _exec: &Executor<M>) -> bool {
+    fn targets(&self, page: u64, _is_write: bool, member: MemberNo, _exec: &Executor<M>) -> bool {
         self.chunk_in_log(page).is_some_and(|(home, _)| home == member)
     }
 
-    fn lost(&mut self, member: u16, exec: &mut Executor<M>) {
+    fn lost(&mut self, member: MemberNo, exec: &mut Executor<M>) {
         self.member_lost(member, exec);
     }
 

@@ -1,6 +1,6 @@
 //! How the log carries out its plans.
 
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{MemberNo, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, OperationId, OperationKind, Outcome};
 use stripewise_exec::driver::Driver;
@@ -68,7 +68,7 @@ impl<M: Memory> PlanHandler<M> for Log {
         self.jobs.clear(plan);
     }
 
-    fn home_of(&self, plan: PlanId, column: u32, _exec: &Executor<M>) -> (u16, u32) {
+    fn home_of(&self, plan: PlanId, column: u32, _exec: &Executor<M>) -> (MemberNo, u32) {
         self.member(self.homes(plan)[column as usize])
     }
 

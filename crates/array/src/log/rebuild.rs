@@ -5,7 +5,7 @@
 
 use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationId, OperationKind, Outcome};
 use stripewise_exec::driver::Driver;
@@ -29,13 +29,13 @@ impl Durable {
     fn due<M: Memory>(&self, exec: &Executor<M>) -> u64 {
         let lacking = self.members.rebuilds.iter().filter(|rebuild| rebuild.part.is_lacking());
         let due = lacking.filter(|rebuild| self.members.halted_by(rebuild.member, exec).is_none());
-        due.fold(0, |mask, rebuild| mask | 1 << rebuild.member)
+        due.fold(0, |mask, rebuild| mask | rebuild.member.bit())
     }
 
     /// Begins to walk over the segments that any member lacks; plans of earlier walks do not count for this one.
     fn restart_walk<M: Memory>(&mut self, exec: &Executor<M>) {
         self.walking = self.due(exec);
-        let is_walking = |rebuild: &&Rebuild| self.walking >> rebuild.member & 1 != 0;
+        let is_walking = |rebuild: &&Rebuild| rebuild.member.is_in(self.walking);
         let first = self.members.rebuilds.iter().filter(is_walking).map(|rebuild| rebuild.noted).min();
         self.turn = self.turn.wrapping_add(1);
         self.rebuilding = Walk { segment: first.unwrap_or(0) as u32, ..Walk::default() };
@@ -60,26 +60,26 @@ impl Durable {
 
     /// Whether the walk is to rebuild the chunks of a member in `segment`.
     fn lacks(&self, rebuild: &Rebuild, segment: u32) -> bool {
-        self.walking >> rebuild.member & 1 != 0 && rebuild.part.stale[segment as usize]
+        rebuild.member.is_in(self.walking) && rebuild.part.stale[segment as usize]
     }
 }
 
 impl Log {
     /// Lets `member`, which was checked, join the log.
-    pub(crate) fn rejoin_log<M: Memory>(&mut self, member: u16, how: Rejoining, exec: &mut Executor<M>) {
+    pub(crate) fn rejoin_log<M: Memory>(&mut self, member: MemberNo, how: Rejoining, exec: &mut Executor<M>) {
         let believes = exec.has_bug(Bug::StampIgnored);
         let durable = self.durable_mut();
         let superblock = &durable.members.superblock;
         let known = match how {
-            Rejoining::Returned { .. } if believes => superblock.members[member as usize].failed_batch,
-            Rejoining::Returned { stamp, .. } => superblock.known_of(member, stamp),
+            Rejoining::Returned { .. } if believes => superblock.members[member.index()].failed_batch,
+            Rejoining::Returned { stamp, .. } => superblock.known_of(member.number(), stamp),
             Rejoining::Replacement { .. } => 0,
         };
         durable.members.take_device(member, how);
         durable.members.record_joining(member, known, exec.reason_of(member));
-        exec.trust(1 << member);
+        exec.trust(member.bit());
         durable.has_event = true;
-        durable.sync.uncleared |= 1 << member;
+        durable.sync.uncleared |= member.bit();
         durable.sync.is_requested |= durable.lacks_copies(exec);
         self.begin_rebuild(member, 0, exec);
     }
@@ -87,7 +87,7 @@ impl Log {
     /// Whether `member` may join the log.
     pub(crate) fn check_log_member<M: Memory>(
         &self,
-        member: u16,
+        member: MemberNo,
         how: Rejoining,
         exec: &Executor<M>,
     ) -> Result<(), RejoinError> {
@@ -105,7 +105,7 @@ impl Log {
     }
 
     /// Starts or continues to rebuild `member` from segment `cursor` on.
-    pub(crate) fn begin_rebuild<M: Memory>(&mut self, member: u16, cursor: u64, exec: &mut Executor<M>) {
+    pub(crate) fn begin_rebuild<M: Memory>(&mut self, member: MemberNo, cursor: u64, exec: &mut Executor<M>) {
         exec.take_in(member);
         exec.reopen(member);
         // Open segments get no more stripes.
@@ -118,7 +118,7 @@ impl Log {
         let trusts = exec.has_bug(Bug::StaleMemberRead);
         let leaves_out = exec.has_bug(Bug::CleanTooEarly);
         let segments = self.segments.count();
-        let since = self.durable().members.superblock.members[member as usize].failed_batch;
+        let since = self.durable().members.superblock.members[member.index()].failed_batch;
         let lacks = |segment: u32| {
             let durable = self.durable();
             let is_later = durable.last_batch[segment as usize] > since;
@@ -129,7 +129,7 @@ impl Log {
         };
         let stale = (0..segments).map(lacks).collect();
         let durable = self.durable_mut();
-        durable.write_errors[member as usize] = 0;
+        durable.write_errors[member.index()] = 0;
         let may_mend = durable.members.unrecovered > 0;
         let part = Segments { stage: Stage::Walks, stale, may_mend };
         durable.members.begin_rebuild(Rebuild::new(member, cursor, part));
@@ -184,7 +184,7 @@ impl Log {
     fn end_walk(&mut self) {
         let durable = self.durable_mut();
         let walking = std::mem::take(&mut durable.walking);
-        let done = durable.members.rebuilds.iter_mut().filter(|its| walking >> its.member & 1 != 0);
+        let done = durable.members.rebuilds.iter_mut().filter(|its| its.member.is_in(walking));
         done.for_each(|its| its.part.stage = Stage::Written);
         self.segments.try_again();
     }
@@ -195,7 +195,7 @@ impl Log {
         // A collected segment stays stale. Until a checkpoint frees it, it may have to be read again.
         let is_collected = durable.collected.contains(&segment);
         let walking = durable.walking;
-        let done = durable.members.rebuilds.iter_mut().filter(|its| walking >> its.member & 1 != 0);
+        let done = durable.members.rebuilds.iter_mut().filter(|its| its.member.is_in(walking));
         done.for_each(|its| its.part.stale[segment as usize] &= is_collected);
         durable.rebuilding = Walk { segment: segment + 1, next: 0, under_way: 0 };
     }
@@ -470,15 +470,15 @@ impl Log {
 
     /// Ends the rebuild of a member that fails, and halts those that cannot continue without it. Copies written to the member no
     /// longer count.
-    pub(crate) fn stop_rebuild<M: Memory>(&mut self, member: u16, exec: &Executor<M>) {
+    pub(crate) fn stop_rebuild<M: Memory>(&mut self, member: MemberNo, exec: &Executor<M>) {
         let Some(durable) = self.durable.as_mut() else { return };
-        durable.checkpoint_on &= !(1 << member);
+        durable.checkpoint_on &= !member.bit();
         if let Some((_, on)) = &mut durable.commit_on {
-            *on &= !(1 << member);
+            *on &= !member.bit();
         }
         // Others take over its copies.
         durable.sync.is_requested |= durable.lacks_copies(exec);
-        durable.sync.covers &= !(1 << member);
+        durable.sync.covers &= !member.bit();
         let had = durable.members.end_rebuild(member).is_some();
         if had || durable.due(exec) != durable.walking {
             durable.restart_walk(exec);

@@ -6,7 +6,7 @@
 //! later writes have greater write sequence numbers, and are in batches with greater numbers.
 
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{MemberNo, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationKind};
 use stripewise_exec::driver::Driver;
@@ -212,7 +212,7 @@ impl Log {
             rebuild.part.stage == Stage::Written && is_enough
         };
         let covered = durable.members.rebuilds.iter().filter(is_covered);
-        durable.sync.covers = covered.fold(0, |mask, rebuild| mask | 1 << rebuild.member);
+        durable.sync.covers = covered.fold(0, |mask, rebuild| mask | rebuild.member.bit());
         durable.sync.joined = std::mem::take(&mut durable.sync.waiting);
         durable.sync.is_abandoned = false;
         durable.sync.horizon = durable.next_batch - 1;
@@ -252,7 +252,7 @@ impl Log {
             _ => return,
         }
         let sync = &mut self.durable_mut().sync;
-        sync.touched = sync.writes.iter().fold(0, |mask, write| mask | 1u64 << write.member);
+        sync.touched = sync.writes.iter().fold(0, |mask, write| mask | write.member.bit());
     }
 
     /// Issues the rest of `phase`; when the phase is over, enters the next.
@@ -303,7 +303,8 @@ impl Log {
         let has_lost = exec.has_lost_data(self);
         let skips = exec.has_bug(Bug::CheckpointNotFlushed);
         let failed = exec.failed_members();
-        let living = |keepers: &[u16]| keepers.iter().fold(0, |mask, &keeper| mask | 1 << keeper) & !failed;
+        let living =
+            |keepers: &[MemberNo]| keepers.iter().fold(0, |mask, &keeper| mask | keeper.bit()) & !failed;
         if has_lost {
             // Nothing more can be called durable.
             return if phase >= Phase::Body {
@@ -428,7 +429,7 @@ impl Log {
         if sync.is_flushing {
             // Any member may have data.
             let touched = if sync.phase == Phase::FlushData { u64::MAX } else { sync.touched };
-            return exec.build_flush_of(plan, |member| touched >> member & 1 != 0);
+            return exec.build_flush_of(plan, |member| member.is_in(touched));
         }
         let first = exec.plan(plan).row.index();
         let is_superblock = matches!(sync.phase, Phase::Front | Phase::Back);
@@ -436,7 +437,7 @@ impl Log {
         exec.push_step(plan, []);
         for nth in 0..pages as usize {
             let PageWrite { member, page, content } = self.durable().sync.writes[first + nth];
-            if exec.is_failed(member) || gone >> member & 1 != 0 {
+            if exec.is_failed(member) || member.is_in(gone) {
                 continue;
             }
             if M::CARRIES_DATA {

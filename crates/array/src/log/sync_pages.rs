@@ -1,6 +1,7 @@
 //! The pages that make the log durable: superblocks, commit records, checkpoints (`docs/design/format.md`).
 
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 use stripewise_format::checkpoint::{self, body_bytes};
@@ -51,7 +52,7 @@ impl Log {
     }
 
     /// P + 1 working members of one group, another group each turn. A joining member keeps no copy before it is cleared.
-    fn keepers<M: Memory>(&self, turn: u64, exec: &Executor<M>) -> Vec<u16> {
+    fn keepers<M: Memory>(&self, turn: u64, exec: &Executor<M>) -> Vec<MemberNo> {
         let copies = exec.geometry().tolerance() + 1;
         let missing = exec.failed_members() | self.durable().sync.uncleared;
         exec.geometry().keepers(copies, turn, missing).collect()
@@ -68,7 +69,7 @@ impl Log {
         }
         let mut uncleared = std::mem::take(&mut durable.sync.uncleared);
         while uncleared != 0 {
-            let member = uncleared.trailing_zeros() as u16;
+            let member = MemberNo::at(uncleared.trailing_zeros() as usize);
             uncleared &= uncleared - 1;
             let heads = [slots.first, slots.first + slots.pages].into_iter();
             let pages = heads.chain(ring.first..ring.first + ring.pages);
@@ -109,12 +110,12 @@ impl Log {
         let Some(mut superblock) = durable.sync.superblock.take() else { return };
         let pages = durable.layout.superblock_pages;
         let page_bytes = superblock.page_bytes as usize;
-        for member in (0..exec.members().count as u16).filter(|&member| !exec.is_failed(member)) {
-            let record = superblock.members[member as usize];
-            if record.state == MemberState::Failed || durable.sync.gone >> member & 1 != 0 {
+        for member in MemberNo::first(exec.members().count).filter(|&member| !exec.is_failed(member)) {
+            let record = superblock.members[member.index()];
+            if record.state == MemberState::Failed || member.is_in(durable.sync.gone) {
                 continue;
             }
-            superblock.assign(member, durable.members.back[member as usize]);
+            superblock.assign(member.number(), durable.members.back[member.index()]);
             let content = durable.sync.bytes.len();
             if M::CARRIES_DATA {
                 durable.sync.bytes.resize(content + SUPERBLOCK_BYTES, 0);

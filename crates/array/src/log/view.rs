@@ -1,10 +1,12 @@
 //! The log as observers see it: its counters, its content, the location of chunks.
 
+use stripewise_core::ids::MemberNo;
+
 use crate::log::{Location, Log};
 
 /// A column of a stripe: its number (data from 0 on, then parity), its member, its page there, and for data the chunk that was
 /// written; where only summaries store the chunk, this is known only while the chunk is valid.
-pub type StripeColumn = (u32, u16, u32, Option<u64>);
+pub type StripeColumn = (u32, MemberNo, u32, Option<u64>);
 
 /// A stripe of the log, as observers see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub struct StripeView {
 
 impl Log {
     /// See [`crate::Array::chunk_in_log`].
-    pub(crate) fn chunk_in_log(&self, chunk: u64) -> Option<(u16, u32)> {
+    pub(crate) fn chunk_in_log(&self, chunk: u64) -> Option<(MemberNo, u32)> {
         let log = self;
         match log.location(chunk) {
             Location::Mapped(slot) => Some(log.member(slot)),

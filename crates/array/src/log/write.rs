@@ -3,7 +3,7 @@
 use super::throttle::Admits;
 use stripewise_core::bugs::Bug;
 use stripewise_core::geometry::RowCursor;
-use stripewise_core::ids::{NONE, PlanId, RequestId};
+use stripewise_core::ids::{MemberNo, NONE, PlanId, RequestId};
 use stripewise_core::memory::Memory;
 use stripewise_core::request::RequestKind;
 use stripewise_exec::driver::Driver;
@@ -449,14 +449,14 @@ impl Log {
     }
 
     /// Handles the loss of a member.
-    pub(crate) fn member_lost<M: Memory>(&mut self, member: u16, exec: &mut Executor<M>) {
+    pub(crate) fn member_lost<M: Memory>(&mut self, member: MemberNo, exec: &mut Executor<M>) {
         self.stop_rebuild(member, exec);
         if let Some(durable) = self.durable.as_mut() {
             durable.has_event = true;
-            durable.sync.gone |= 1 << member;
+            durable.sync.gone |= member.bit();
             let has_front_alone = matches!(durable.sync.phase, Phase::Back | Phase::FlushBack);
             if has_front_alone && !exec.has_bug(Bug::FrontCopyFirst) {
-                durable.members.note_without_back(1 << member);
+                durable.members.note_without_back(member.bit());
             }
         }
         self.review_groups(exec);

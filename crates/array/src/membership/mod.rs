@@ -5,6 +5,7 @@ mod rebuild;
 mod scrub;
 
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 use stripewise_exec::metadata_scrub::ScrubCounts;
@@ -58,11 +59,11 @@ impl<W, R> Membership<W, R> {
     }
 
     /// The device that joins as `member` has its own size and, if it is another device, its own identifier.
-    pub(crate) fn take_device(&mut self, member: u16, how: Rejoining) {
-        self.back[member as usize] = how.pages() - superblock_pages(self.superblock.page_bytes);
+    pub(crate) fn take_device(&mut self, member: MemberNo, how: Rejoining) {
+        self.back[member.index()] = how.pages() - superblock_pages(self.superblock.page_bytes);
         if let Rejoining::Replacement { uuid, .. } = how {
-            self.without_back &= !(1 << member);
-            self.superblock.replace_member(member.into(), uuid);
+            self.without_back &= !member.bit();
+            self.superblock.replace_member(member.index(), uuid);
         }
     }
 
@@ -72,8 +73,8 @@ impl<W, R> Membership<W, R> {
     }
 
     /// Whether `member`, which joins, must get a back copy first.
-    pub(crate) fn is_without_back(&self, member: u16) -> bool {
-        self.without_back >> member & 1 != 0
+    pub(crate) fn is_without_back(&self, member: MemberNo) -> bool {
+        member.is_in(self.without_back)
     }
 
     /// The copies of the members of the mask `members` may be of several versions.
@@ -82,8 +83,8 @@ impl<W, R> Membership<W, R> {
     }
 
     /// Whether the copies of `member` may differ from the last version, though nothing is wrong with the member.
-    pub(crate) fn is_torn(&self, member: u16) -> bool {
-        self.torn >> member & 1 != 0
+    pub(crate) fn is_torn(&self, member: MemberNo) -> bool {
+        member.is_in(self.torn)
     }
 
     /// All members have back copies, except perhaps those of the mask `out`.
@@ -100,37 +101,36 @@ impl<W, R> Membership<W, R> {
 
     /// Writes the bytes of the back copy of the version that is on the members, of `member`, from page `page` of the copy on over
     /// `into`.
-    pub(crate) fn encode_back(&self, member: u16, page: u32, into: &mut [u8]) {
+    pub(crate) fn encode_back(&self, member: MemberNo, page: u32, into: &mut [u8]) {
         let mut version = self.on_members.clone().unwrap_or_else(|| self.superblock.clone());
-        encode_superblock(&mut version, (member, self.back[member as usize], page), Copy::Back, into);
+        encode_superblock(&mut version, (member, self.back[member.index()], page), Copy::Back, into);
     }
 
     /// Records that `member`, which failed for `reason`, is being rebuilt, and that it has everything up to batch `known`.
-    pub(crate) fn record_joining(&mut self, member: u16, known: u64, reason: FailReason) {
+    pub(crate) fn record_joining(&mut self, member: MemberNo, known: u64, reason: FailReason) {
         // Superblocks may not record the failure yet.
-        self.superblock.fail_member(member.into(), 0, reason);
-        let record = &mut self.superblock.members[member as usize];
+        self.superblock.fail_member(member.index(), 0, reason);
+        let record = &mut self.superblock.members[member.index()];
         (record.state, record.failed_batch, record.cursor) = (MemberState::Rebuilding, known, 0);
         record.is_whole = false;
     }
 
     /// Records how far `member` is rebuilt.
-    pub(crate) fn record_progress(&mut self, member: u16, cursor: u64) {
-        self.superblock.members[member as usize].cursor = cursor;
+    pub(crate) fn record_progress(&mut self, member: MemberNo, cursor: u64) {
+        self.superblock.members[member.index()].cursor = cursor;
     }
 
     /// Records that `member` is rebuilt: as whole if nothing of it `is_missing`.
-    pub(crate) fn record_active(&mut self, member: u16, is_missing: bool) {
+    pub(crate) fn record_active(&mut self, member: MemberNo, is_missing: bool) {
         let is_whole = !is_missing && self.superblock.has_chain();
-        self.left_out = self.left_out & !(1 << member) | u64::from(is_missing) << member;
-        self.superblock.members[member as usize].rebuilt(is_whole);
+        self.left_out = self.left_out & !member.bit() | u64::from(is_missing) << member.index();
+        self.superblock.members[member.index()].rebuilt(is_whole);
     }
 
     /// Records that the members of the mask `failed` failed, with everything up to `batch` on them, each for its reason.
-    pub(crate) fn record_failed(&mut self, failed: u64, batch: u64, reason: impl Fn(u16) -> FailReason) {
-        let numbers = 0..self.superblock.members.len() as u16;
-        for number in numbers.filter(|number| failed >> number & 1 != 0) {
-            self.superblock.fail_member(number.into(), batch, reason(number));
+    pub(crate) fn record_failed(&mut self, failed: u64, batch: u64, reason: impl Fn(MemberNo) -> FailReason) {
+        for member in MemberNo::first(self.superblock.members.len() as u32).filter(|one| one.is_in(failed)) {
+            self.superblock.fail_member(member.index(), batch, reason(member));
         }
     }
 
@@ -142,10 +142,10 @@ impl<W, R> Membership<W, R> {
     }
 
     /// The first page of a copy of the superblock of `member`.
-    pub(crate) fn place_of(&self, member: u16, copy: Copy) -> u32 {
+    pub(crate) fn place_of(&self, member: MemberNo, copy: Copy) -> u32 {
         match copy {
             Copy::Front => 0,
-            Copy::Back => self.back[member as usize],
+            Copy::Back => self.back[member.index()],
         }
     }
 
@@ -207,22 +207,22 @@ impl<W, R> Membership<W, R> {
     }
 
     /// The rebuild of `member`.
-    pub(crate) fn rebuild_of(&mut self, member: u16) -> Option<&mut Rebuild<R>> {
+    pub(crate) fn rebuild_of(&mut self, member: MemberNo) -> Option<&mut Rebuild<R>> {
         self.rebuilds.iter_mut().find(|rebuild| rebuild.member == member)
     }
 
     /// Whether the rebuild of `member` left content out, and no scrub found since that nothing is lost.
-    pub(crate) fn is_left_out(&self, member: u16) -> bool {
-        self.left_out >> member & 1 != 0
+    pub(crate) fn is_left_out(&self, member: MemberNo) -> bool {
+        member.is_in(self.left_out)
     }
 
     /// Whether `member` is being rebuilt.
-    pub(crate) fn is_rebuilt(&self, member: u16) -> bool {
+    pub(crate) fn is_rebuilt(&self, member: MemberNo) -> bool {
         self.rebuilds.iter().any(|rebuild| rebuild.member == member)
     }
 
     /// Ends the rebuild of `member`, which is complete, or failed.
-    pub(crate) fn end_rebuild(&mut self, member: u16) -> Option<Rebuild<R>> {
+    pub(crate) fn end_rebuild(&mut self, member: MemberNo) -> Option<Rebuild<R>> {
         let at = self.rebuilds.iter().position(|rebuild| rebuild.member == member)?;
         Some(self.rebuilds.remove(at))
     }
@@ -231,7 +231,7 @@ impl<W, R> Membership<W, R> {
 impl<W, R: Part> Membership<W, R> {
     /// The group of `member`, which is being rebuilt, if its rebuild must wait: members of the group failed, and together with
     /// those that still lack content they are more than parity tolerates. What cannot be decoded may return with them.
-    pub(crate) fn halted_by<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
+    pub(crate) fn halted_by<M: Memory>(&self, member: MemberNo, exec: &Executor<M>) -> Option<u32> {
         if !exec.is_any_failed() || exec.has_bug(Bug::RebuildNotHalted) {
             return None;
         }
@@ -240,20 +240,20 @@ impl<W, R: Part> Membership<W, R> {
 
     /// The group of `member`, which failed, if no other device may take its place: together with the members that still lack
     /// content, more failed than parity tolerates. Only the devices of those that failed may have what cannot be decoded.
-    pub(crate) fn needs_own<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
+    pub(crate) fn needs_own<M: Memory>(&self, member: MemberNo, exec: &Executor<M>) -> Option<u32> {
         let (group, failed, lacking) = self.gone_of(member, exec);
         (failed + lacking > exec.geometry().tolerance()).then_some(group)
     }
 
     /// The group of `member`, which failed, if rebuilds in it would stay halted when `member` alone is back.
-    pub(crate) fn halted_without<M: Memory>(&self, member: u16, exec: &Executor<M>) -> Option<u32> {
+    pub(crate) fn halted_without<M: Memory>(&self, member: MemberNo, exec: &Executor<M>) -> Option<u32> {
         let (group, failed, lacking) = self.gone_of(member, exec);
         (lacking > 0 && failed > 1 && failed - 1 + lacking > exec.geometry().tolerance()).then_some(group)
     }
 
     /// The group of `member`, with the number of its members that failed, and of those that still lack content.
-    fn gone_of<M: Memory>(&self, member: u16, exec: &Executor<M>) -> (u32, u32, u32) {
-        let group_of = |member: u16| exec.geometry().group_of(member.into());
+    fn gone_of<M: Memory>(&self, member: MemberNo, exec: &Executor<M>) -> (u32, u32, u32) {
+        let group_of = |member: MemberNo| exec.geometry().group_of(member);
         let group = group_of(member);
         let is_its = |its: &&Rebuild<R>| group_of(its.member) == group && its.part.is_lacking();
         let lacking = self.rebuilds.iter().filter(is_its).count() as u32;
@@ -270,11 +270,11 @@ impl<W, R: Part> Membership<W, R> {
 /// Writes the bytes of the superblock of `member`, whose back copy begins at page `back`, from page `page` on over `into`.
 pub(crate) fn encode_superblock(
     superblock: &mut Superblock,
-    (member, back, page): (u16, u32, u32),
+    (member, back, page): (MemberNo, u32, u32),
     copy: Copy,
     into: &mut [u8],
 ) {
-    superblock.assign(member, back);
+    superblock.assign(member.number(), back);
     let mut bytes = [0; SUPERBLOCK_BYTES];
     superblock.encode(copy, &mut bytes);
     let from = page as usize * superblock.page_bytes as usize;

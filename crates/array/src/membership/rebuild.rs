@@ -1,5 +1,7 @@
 //! A member that is being rebuilt, and why a rebuild may halt.
 
+use stripewise_core::ids::MemberNo;
+
 /// The reason why a rebuild stops until the array is assembled again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halt {
@@ -23,7 +25,7 @@ impl std::fmt::Display for Halt {
 /// A member that is being rebuilt, for every placement; `part` is what the placement tracks besides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rebuild<R> {
-    pub(crate) member: u16,
+    pub(crate) member: MemberNo,
     /// The number of finished segments or rows that superblocks record, or soon will.
     pub(crate) noted: u64,
     /// Whether the rebuild met bad pages: a scrub follows, which repairs as many as possible.
@@ -41,7 +43,7 @@ pub(crate) trait Part {
 
 impl<R> Rebuild<R> {
     /// Begins to rebuild `member`, of which `noted` segments or rows are finished.
-    pub(crate) fn new(member: u16, noted: u64, part: R) -> Self {
+    pub(crate) fn new(member: MemberNo, noted: u64, part: R) -> Self {
         Self { member, noted, met_damage: false, leaves_out: false, part }
     }
 

@@ -6,7 +6,7 @@
 //! redundancy, which a scrub repairs.
 
 use std::fmt;
-use stripewise_core::ids::RowNo;
+use stripewise_core::ids::{MemberNo, RowNo};
 
 use stripewise_code::Code;
 use stripewise_core::geometry::COLUMNS_MAX;
@@ -31,7 +31,7 @@ pub enum Trouble {
     /// Its stripe or row has chunks that hosts read.
     Page {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// The page.
         page: u32,
         /// The chunk that was written there; `None` for parity.
@@ -44,7 +44,7 @@ pub enum Trouble {
     /// All checksums of a stripe are right, but its parity does not match its data.
     Parity {
         /// The member of its first page.
-        member: u16,
+        member: MemberNo,
         /// The first page of the stripe.
         page: u32,
     },
@@ -112,7 +112,7 @@ pub struct Checked {
 struct Column {
     /// The column's number in the code.
     number: u32,
-    member: u16,
+    member: MemberNo,
     page: u32,
     /// Whether the member has the column's content: a rebuilding member does not have everything yet.
     is_filled: bool,
@@ -314,8 +314,7 @@ impl Check<'_> {
     /// Reads the columns of a stripe into their pages. Columns that a short stripe does not have are zeros.
     fn read(&mut self, columns: &mut [Column]) {
         self.pages.iter_mut().for_each(|page| page.fill(0));
-        let position =
-            |column: &Column| self.positions[usize::from(column.member)].filter(|_| column.is_filled);
+        let position = |column: &Column| self.positions[column.member.index()].filter(|_| column.is_filled);
         let present: Vec<(usize, At)> = (0..columns.len())
             .filter_map(|nth| Some((nth, At { member: position(&columns[nth])?, page: columns[nth].page })))
             .collect();
@@ -337,7 +336,7 @@ impl Check<'_> {
     /// Reads the copy of a summary in `slot` and returns its content.
     fn summary(&mut self, log: &Log, slot: u64) -> Option<BatchContents> {
         let (member, page) = log.member(slot);
-        let position = self.positions[usize::from(member)]?;
+        let position = self.positions[member.index()]?;
         let mut known = None;
         let at = At { member: position, page };
         self.media.read(&[at], &mut |_, found| {

@@ -3,6 +3,7 @@
 use super::report::DamagedCopy;
 use super::superblocks::Copies;
 use super::walk::WalkFindings;
+use stripewise_core::ids::MemberNo;
 use stripewise_format::{CheckpointHeader, Commit, FormatError, Structure, Superblock};
 
 /// Whether `page`, where a structure may be, holds something else; `parsed` is the result of parsing it. A page of zeros
@@ -35,7 +36,7 @@ fn copy_of<T>(parsed: Option<Result<T, FormatError>>, is_it: impl FnOnce(&T) -> 
 /// one; assembling the array for writing repairs it.
 pub(super) fn of_superblocks(offered: &[Copies], positions: &[Option<u16>]) -> Vec<DamagedCopy> {
     let mut damaged = Vec::new();
-    for (member, position) in (0..).zip(positions) {
+    for (member, position) in (0..).map(MemberNo::new).zip(positions) {
         let Some(position) = *position else { continue };
         let Copies { front, back, back_page, .. } = &offered[usize::from(position)];
         let update = |copy: &Option<Superblock>| copy.as_ref().map(|copy| copy.update);
@@ -79,18 +80,17 @@ impl WalkFindings<'_> {
         &mut self,
         (number, page): (u64, u32),
         structure: Structure,
-        mut copy: impl FnMut(&mut Self, u16) -> RecordCopy,
+        mut copy: impl FnMut(&mut Self, MemberNo) -> RecordCopy,
         report: &mut dyn FnMut(DamagedCopy),
     ) {
         let copies = self.geometry.tolerance() + 1;
         // While members were missing, others took their place: these are not known, and kept the copies of the missing ones.
-        let keepers: Vec<u16> = self.geometry.keepers(copies, number, 0).collect();
+        let keepers: Vec<MemberNo> = self.geometry.keepers(copies, number, 0).collect();
         let Some(&first) = keepers.first() else { return };
-        let group: Vec<u16> =
-            self.geometry.group(self.geometry.group_of(first.into())).map(|member| member as u16).collect();
-        let is_there = |member: &u16| self.positions[usize::from(*member)].is_some();
+        let group: Vec<MemberNo> = self.geometry.group(self.geometry.group_of(first)).collect();
+        let is_there = |member: &MemberNo| self.positions[member.index()].is_some();
         let missing = group.iter().filter(|member| !is_there(member)).count();
-        let present: Vec<u16> = group.into_iter().filter(is_there).collect();
+        let present: Vec<MemberNo> = group.into_iter().filter(is_there).collect();
         let found: Vec<RecordCopy> = present.iter().map(|&member| copy(self, member)).collect();
         let whole = found.iter().filter(|copy| **copy == RecordCopy::Whole).count();
         if whole + missing >= copies as usize {
@@ -109,7 +109,7 @@ impl WalkFindings<'_> {
     }
 
     /// The copy of a checkpoint on a member, in the slot from `first` on.
-    fn checkpoint_copy(&mut self, newest: &CheckpointHeader, member: u16, first: u32) -> RecordCopy {
+    fn checkpoint_copy(&mut self, newest: &CheckpointHeader, member: MemberNo, first: u32) -> RecordCopy {
         let pages = newest.body_bytes.div_ceil(self.superblock.page_bytes.into()) as u32;
         let head = self.read(&[(member, first)]).pop().flatten();
         let copy = copy_of(head.as_deref().map(CheckpointHeader::parse), |found| found == newest);
@@ -119,8 +119,8 @@ impl WalkFindings<'_> {
         }
     }
 
-    fn has_body(&mut self, header: &CheckpointHeader, (member, first): (u16, u32), pages: u32) -> bool {
-        let at: Vec<(u16, u32)> = (first..first + pages).map(|page| (member, page)).collect();
+    fn has_body(&mut self, header: &CheckpointHeader, (member, first): (MemberNo, u32), pages: u32) -> bool {
+        let at: Vec<(MemberNo, u32)> = (first..first + pages).map(|page| (member, page)).collect();
         let mut body: Vec<u8> =
             self.read(&at).iter().flatten().flat_map(|page| page.iter().copied()).collect();
         body.truncate(header.body_bytes as usize);

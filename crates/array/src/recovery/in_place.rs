@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use stripewise_code::Code;
 use stripewise_core::bugs::Bug;
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::media::{At, Media};
 use stripewise_core::members::Members;
 use stripewise_core::memory::Memory;
@@ -51,7 +52,7 @@ pub(super) fn create(
     };
     let metadata = [layout.intent, layout.table, layout.journal];
     let first = metadata.iter().filter(|area| area.pages > 0).map(|area| area.first).min();
-    for member in 0..geometry.members {
+    for member in MemberNo::first(geometry.members) {
         clear(&mut site, member, first.unwrap_or(layout.data.first)..layout.data.first + layout.data.pages)?;
     }
     if scheme.has_redo_journal() {
@@ -65,7 +66,7 @@ pub(super) fn create(
 }
 
 /// Clears pages that are not zeros. On members that were never used, only few pages need writing.
-fn clear(site: &mut Site<'_>, member: u32, pages: std::ops::Range<u32>) -> Result<(), AssembleError> {
+fn clear(site: &mut Site<'_>, member: MemberNo, pages: std::ops::Range<u32>) -> Result<(), AssembleError> {
     let zeros = vec![0; site.page_bytes()];
     for first in pages.clone().step_by(ROUND_PAGES) {
         let round: Vec<u32> = (first..pages.end.min(first + ROUND_PAGES as u32)).collect();
@@ -287,7 +288,7 @@ fn undone() -> AssembleError {
 /// members have it.
 fn put_pages(
     site: &mut Site<'_>,
-    pages: BTreeMap<(u32, u32), Vec<u8>>,
+    pages: BTreeMap<(MemberNo, u32), Vec<u8>>,
     opening: AssemblyOptions,
 ) -> Result<(), AssembleError> {
     let last: Vec<(At, Vec<u8>)> = pages
@@ -314,14 +315,14 @@ fn forget_left_behind(
     table: &mut Checksums,
 ) {
     for (group, page, member) in found.parity_left_behind(site.geometry) {
-        let MemberRecord { state, cursor, .. } = superblock.members[usize::from(member)];
+        let MemberRecord { state, cursor, .. } = superblock.members[member.index()];
         let lacks = match state {
-            MemberState::Active => site.positions[usize::from(member)].is_none(),
+            MemberState::Active => site.positions[member.index()].is_none(),
             MemberState::Rebuilding => u64::from(page) >= cursor,
             MemberState::Failed => true,
         };
         if lacks {
-            table.set(group, page, site.geometry.position_of(member.into()).1, Checksums::UNKNOWN);
+            table.set(group, page, site.geometry.position_of(member).1, Checksums::UNKNOWN);
         }
     }
 }

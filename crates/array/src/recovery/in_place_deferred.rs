@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use stripewise_code::Code;
 use stripewise_core::geometry::{Geometry, Place};
+use stripewise_core::ids::MemberNo;
 use stripewise_core::media::At;
 use stripewise_format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, crc32c};
 
@@ -15,20 +16,20 @@ use super::site::Site;
 use crate::in_place::journal::{Checksums, Ring};
 
 /// Each row with deferred parity, by group and page of the data: the content that its parity covers, by member.
-type Late = BTreeMap<(u32, u32), BTreeMap<u32, Vec<u8>>>;
+type Late = BTreeMap<(u32, u32), BTreeMap<MemberNo, Vec<u8>>>;
 
 /// The rows whose parity is still deferred after all records of `found` are replayed.
 pub(super) fn rows(found: &JournalFindings, geometry: &Geometry) -> Late {
     let mut late = Late::new();
     for (entry, image) in found.records.iter().flat_map(Record::entries) {
-        let member = u32::from(entry.member);
+        let member = entry.member;
         let (group, page) = (geometry.group_of(member), entry.page);
         let place = geometry.place(geometry.row_of(group, page));
         let mut parity = geometry.data..geometry.columns;
         if let Some(image) = image.filter(|_| entry.kind == RedoKind::Before) {
             let row = late.entry((group, page)).or_default();
             row.entry(member).or_insert_with(|| image.clone());
-        } else if parity.any(|column| geometry.member(place, column) == entry.member) {
+        } else if parity.any(|column| geometry.member(place, column) == member) {
             late.remove(&(group, page));
         }
     }
@@ -84,9 +85,10 @@ pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, code: &Code) ->
         for page in 0..site.layout.data.pages {
             let place = site.geometry.place(site.geometry.row_of(group, page));
             let parity = site.geometry.data..site.geometry.columns;
-            let members: Vec<u32> = parity.map(|column| site.geometry.member(place, column).into()).collect();
-            let position = |member: u32| site.geometry.position_of(member).1;
-            let is_unknown = |&member: &u32| table.get(group, page, position(member)) == Checksums::UNKNOWN;
+            let members: Vec<MemberNo> = parity.map(|column| site.geometry.member(place, column)).collect();
+            let position = |member: MemberNo| site.geometry.position_of(member).1;
+            let is_unknown =
+                |&member: &MemberNo| table.get(group, page, position(member)) == Checksums::UNKNOWN;
             let at: Option<Vec<At>> = members.iter().map(|&member| site.at(member, place.page)).collect();
             let Some(at) = at.filter(|_| members.iter().any(is_unknown)) else { continue };
             let row = DeferredRow { page, place, before: BTreeMap::new() };
@@ -104,7 +106,7 @@ pub(super) fn remake(site: &mut Site<'_>, table: &mut Checksums, code: &Code) ->
 struct DeferredRow {
     page: u32,
     place: Place,
-    before: BTreeMap<u32, Vec<u8>>,
+    before: BTreeMap<MemberNo, Vec<u8>>,
 }
 
 impl DeferredRow {
@@ -121,10 +123,10 @@ impl DeferredRow {
             let (group, position) = geometry.position_of(member);
             changes.checksum(table, (group, self.page, position))
         };
-        let members: Vec<(u32, usize)> = (0..geometry.columns)
+        let members: Vec<(MemberNo, usize)> = (0..geometry.columns)
             .map(|column| {
                 let index = geometry.code_index(self.place, column) as usize;
-                (geometry.member(self.place, column).into(), index)
+                (geometry.member(self.place, column), index)
             })
             .collect();
         // First the content that parity covers, in the order of the code.
@@ -170,8 +172,8 @@ impl DeferredRow {
         let (mut entries, mut images) = (Vec::new(), Vec::new());
         for (column, page) in (geometry.data..).zip(parity) {
             let member = geometry.member(self.place, column);
-            let is_missing = newest.missing >> member & 1 != 0;
-            let (_, position) = geometry.position_of(member.into());
+            let is_missing = member.is_in(newest.missing);
+            let (_, position) = geometry.position_of(member);
             entries.push(RedoEntry {
                 page: self.page,
                 checksum: if is_missing { checksum(position) } else { crc32c(&page) },

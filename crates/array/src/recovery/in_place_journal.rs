@@ -6,6 +6,7 @@ use super::damage::is_damaged;
 use super::site::{ROUND_PAGES, Site};
 use super::{AssembleError, DamagedCopy};
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::media::At;
 use stripewise_format::{REDO_MAGIC, RedoEntry, RedoKind, RedoRecord, Structure, crc32c};
 
@@ -48,7 +49,7 @@ impl Record {
         }
         let first = site.layout.journal.first + header.first;
         let (mut at, mut pages) = (Vec::new(), Vec::new());
-        for member in 0..site.geometry.members {
+        for member in MemberNo::first(site.geometry.members) {
             for (page, content) in (first..).zip(&record) {
                 let Some(place) = site.at(member, page) else { continue };
                 at.push(place);
@@ -80,7 +81,7 @@ pub(super) struct JournalFindings {
 #[derive(Default)]
 pub(super) struct Changes {
     /// The last content of each page, by member and page of the data.
-    pub(super) pages: BTreeMap<(u32, u32), Vec<u8>>,
+    pub(super) pages: BTreeMap<(MemberNo, u32), Vec<u8>>,
     /// The last checksum of each page, by group, page and position.
     pub(super) checksums: BTreeMap<(u32, u32, u32), u32>,
 }
@@ -108,7 +109,7 @@ impl JournalFindings {
         let mut found = Self::default();
         let mut headers = Headers::new();
         let mut unread = vec![0; site.geometry.groups as usize];
-        for member in 0..site.geometry.members {
+        for member in MemberNo::first(site.geometry.members) {
             let is_read = read_ring(site, member, &mut headers, &mut found.unread);
             unread[site.geometry.group_of(member) as usize] += u32::from(!is_read);
         }
@@ -176,10 +177,10 @@ impl JournalFindings {
         let mut damaged = Vec::new();
         for Record { header, .. } in self.records.split_last().map_or(&[][..], |(_, settled)| settled) {
             let members = geometry.keepers(copies, header.number, header.missing);
-            for member in members.filter(|member| missing >> member & 1 == 0) {
-                let place = site.at(member.into(), site.layout.journal.first + header.first);
+            for member in members.filter(|member| !member.is_in(missing)) {
+                let place = site.at(member, site.layout.journal.first + header.first);
                 if let Some(at) = place
-                    && !has_record(site, header, member.into())
+                    && !has_record(site, header, member)
                 {
                     damaged.push(site.damaged(at, Structure::Journal));
                 }
@@ -190,12 +191,12 @@ impl JournalFindings {
 
     /// The parity of rows whose data changed after it was last recorded, by group, page of the data and member: it is deferred,
     /// or its member could not take it.
-    pub(super) fn parity_left_behind(&self, geometry: &Geometry) -> BTreeSet<(u32, u32, u16)> {
+    pub(super) fn parity_left_behind(&self, geometry: &Geometry) -> BTreeSet<(u32, u32, MemberNo)> {
         let mut left = BTreeSet::new();
         for record in &self.records {
             let mut recorded = Vec::new();
             for (RedoEntry { member, page, .. }, _) in record.entries() {
-                let group = geometry.group_of((*member).into());
+                let group = geometry.group_of(*member);
                 let place = geometry.place(geometry.row_of(group, *page));
                 let parity = (geometry.data..geometry.columns).map(|column| geometry.member(place, column));
                 if parity.clone().any(|other| other == *member) {
@@ -214,7 +215,7 @@ impl JournalFindings {
         let zeros = vec![0; geometry.page_bytes as usize];
         let mut changes = Changes::default();
         for (entry, image) in self.records.iter().flat_map(Record::entries) {
-            let at = (u32::from(entry.member), entry.page);
+            let at = (entry.member, entry.page);
             match (entry.kind, image) {
                 (RedoKind::Before, _) => continue,
                 (RedoKind::Zeros, _) => changes.pages.insert(at, zeros.clone()),
@@ -222,7 +223,7 @@ impl JournalFindings {
                 // The member's old content is older than the content that it gets when it is rebuilt.
                 (_, None) => changes.pages.remove(&at),
             };
-            let (group, position) = geometry.position_of(at.0);
+            let (group, position) = geometry.position_of(entry.member);
             changes.checksums.insert((group, entry.page, position), entry.checksum);
         }
         changes
@@ -231,11 +232,11 @@ impl JournalFindings {
 
 /// The headers found for each number, with the members that have them. A number may have several headers: a record that an
 /// interrupted assembly dropped remains where nothing was written since, and another record got its number.
-type Headers = BTreeMap<u64, Vec<(RedoRecord, Vec<u32>)>>;
+type Headers = BTreeMap<u64, Vec<(RedoRecord, Vec<MemberNo>)>>;
 
 /// Adds the records of `member` to the headers found, and unreadable pages to `unread`. Returns whether all pages could be
 /// read.
-fn read_ring(site: &mut Site<'_>, member: u32, headers: &mut Headers, unread: &mut Vec<At>) -> bool {
+fn read_ring(site: &mut Site<'_>, member: MemberNo, headers: &mut Headers, unread: &mut Vec<At>) -> bool {
     let ring = site.layout.journal;
     let at: Vec<At> = (0..ring.pages).filter_map(|page| site.at(member, ring.first + page)).collect();
     let (is_there, before) = (!at.is_empty(), unread.len());
@@ -276,12 +277,12 @@ fn is_ours(site: &Site<'_>, header: &RedoRecord, at: u32) -> bool {
         // Each record to be replayed takes at least one page of the ring.
         && header.number - header.tail <= u64::from(site.layout.journal.pages)
         && header.entries.iter().all(|entry| {
-            u32::from(entry.member) < site.geometry.members && entry.page < site.layout.data.pages
+            entry.member.is_within(site.geometry.members) && entry.page < site.layout.data.pages
         })
 }
 
 /// Whether `member` has a whole copy of a record, or zeros because its copy was cleared after the member left and returned.
-fn has_record(site: &mut Site<'_>, header: &RedoRecord, member: u32) -> bool {
+fn has_record(site: &mut Site<'_>, header: &RedoRecord, member: MemberNo) -> bool {
     let first = site.layout.journal.first + header.first;
     let pages = first..first + site.layout.header_pages();
     let at: Vec<At> = pages.filter_map(|page| site.at(member, page)).collect();
@@ -293,7 +294,7 @@ fn has_record(site: &mut Site<'_>, header: &RedoRecord, member: u32) -> bool {
 }
 
 /// The record of `header`, with each image that any of its copies has.
-fn images(site: &mut Site<'_>, header: &RedoRecord, members: &[u32]) -> Record {
+fn images(site: &mut Site<'_>, header: &RedoRecord, members: &[MemberNo]) -> Record {
     let entries: Vec<_> = header.entries.iter().filter(|entry| entry.kind.has_image()).collect();
     let first = site.layout.journal.first + header.first + site.layout.header_pages();
     let mut images: Vec<Option<Vec<u8>>> = vec![None; entries.len()];

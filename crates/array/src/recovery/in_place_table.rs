@@ -50,7 +50,7 @@ fn places(site: &Site<'_>, (group, number): (u32, u32), version: u64) -> Vec<At>
     let place = |copy| {
         let (position, page) = site.layout.copy_at(number, copy, version);
         let member = site.geometry.member_at(group, position);
-        site.at(member.into(), site.layout.table.first + page)
+        site.at(member, site.layout.table.first + page)
     };
     (0..site.layout.copies).filter_map(place).collect()
 }
@@ -128,7 +128,7 @@ fn checksums_of_row(site: &mut Site<'_>, (group, page): (u32, u32), code: &Code)
     let mut index_of = vec![0; row.len()];
     let mut lost = 0u64;
     for column in 0..geometry.columns {
-        let member = geometry.member(place, column).into();
+        let member = geometry.member(place, column);
         let index = geometry.code_index(place, column) as usize;
         index_of[geometry.position_of(member).1 as usize] = index;
         match site.at(member, place.page).and_then(|at| site.read(&[at]).pop().flatten()) {

@@ -12,6 +12,7 @@ use crate::array::Array;
 use crate::array::Placed;
 use stripewise_core::bugs::Bug;
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::media::{At, Media};
 use stripewise_core::members::Members;
 use stripewise_core::memory::Memory;
@@ -26,7 +27,7 @@ use stripewise_scheme::Scheme;
 use crate::log::Log;
 
 /// A member, and a page of it.
-type Place = (u16, u32);
+type Place = (MemberNo, u32);
 
 /// Writes an empty log.
 pub(super) fn create(
@@ -120,17 +121,17 @@ fn write_checkpoint(
 }
 
 /// The P + 1 members of one group that keep checkpoint or commit record `number`, as far as they are present.
-fn keepers_of(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> impl Iterator<Item = u16> {
-    let is_there = |member: u32| positions[member as usize].is_some();
-    let missing = (0..positions.len() as u32).filter(|&member| !is_there(member));
-    let missing = missing.fold(0u64, |mask, member| mask | 1 << member);
+fn keepers_of(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> impl Iterator<Item = MemberNo> {
+    let all = MemberNo::first(positions.len() as u32);
+    let missing = all.filter(|member| positions[member.index()].is_none());
+    let missing = missing.fold(0u64, |mask, member| mask | member.bit());
     geometry.keepers(geometry.tolerance() + 1, number, missing)
 }
 
 /// The positions of those members.
 fn keepers(geometry: &Geometry, positions: &[Option<u16>], number: u64) -> Vec<u16> {
     let keepers = keepers_of(geometry, positions, number);
-    keepers.filter_map(|member| positions[usize::from(member)]).collect()
+    keepers.filter_map(|member| positions[member.index()]).collect()
 }
 
 /// Writes a commit record to P + 1 members of one group, and flushes.
@@ -316,7 +317,7 @@ fn begin_epoch(
     };
     (durable.commits, durable.checkpoint) = (commit.number, commit.checkpoint);
     let its_keepers = keepers_of(geometry, positions, commit.checkpoint);
-    durable.checkpoint_on = its_keepers.fold(0, |mask, member| mask | 1 << member);
+    durable.checkpoint_on = its_keepers.fold(0, |mask, member| mask | member.bit());
     // The version on the members if nothing is written.
     durable.members.on_members = Some(assembly.superblock.clone());
     let span = durable.layout.superblock_pages;
@@ -339,7 +340,7 @@ fn begin_epoch(
     let durable = log.durable_mut();
     durable.members.on_members = Some(superblock.clone());
     durable.newest = Some(header);
-    durable.commit_on = Some((commit, keepers.fold(0, |mask, member| mask | 1 << member)));
+    durable.commit_on = Some((commit, keepers.fold(0, |mask, member| mask | member.bit())));
     Ok(())
 }
 
@@ -372,7 +373,7 @@ fn continue_rebuilds<M: Memory>(array: &mut Array<M>, superblock: &Superblock) {
     if let Placed::Log(array) = &mut array.0 {
         let ArrayOf { exec, placement: log } = &mut **array;
         log.review_groups(exec);
-        for (member, record) in (0..).zip(&superblock.members) {
+        for (member, record) in (0..).map(MemberNo::new).zip(&superblock.members) {
             if record.state == MemberState::Rebuilding {
                 log.begin_rebuild(member, record.cursor, exec);
             }
@@ -483,7 +484,7 @@ fn end_of_log(
         let Some(pages) = whole(found, batch) else { break };
         if rewrites {
             let at = |&((member, page), _): &(Place, _)| {
-                found.positions[member as usize].map(|member| At { member, page })
+                found.positions[member.index()].map(|member| At { member, page })
             };
             let places: Vec<At> = pages.iter().filter_map(at).collect();
             let contents: Vec<&[u8]> = pages.iter().map(|(_, content)| &**content).collect();
@@ -503,7 +504,7 @@ fn whole(found: &mut WalkFindings<'_>, batch: &FoundBatch) -> Option<Vec<(Place,
     let is_there = |nth: &usize| {
         let role = batch.entries[*nth].role;
         let is_written = !matches!(role, EntryRole::Skipped | EntryRole::Vain);
-        is_written && found.positions[places[*nth].0 as usize].is_some()
+        is_written && found.positions[places[*nth].0.index()].is_some()
     };
     let slots: Vec<usize> = (0..places.len()).filter(is_there).collect();
     let at: Vec<Place> = slots.iter().map(|&nth| places[nth]).collect();

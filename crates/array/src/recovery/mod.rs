@@ -26,6 +26,7 @@ mod watched;
 
 use stripewise_base::text::{is_plain, visible};
 use stripewise_core::bugs::Bug;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::media::Media;
 use stripewise_core::members::Members;
 use stripewise_core::memory::Memory;
@@ -172,7 +173,7 @@ impl<M: Memory> Array<M> {
         let mut assembly =
             assemble::assemble(&offered).map_err(|error| with_blanks(error, &reconstructed))?;
         let taken = reconstructed.iter().filter(|one| one.is_taken()).filter_map(|one| one.member);
-        assembly.reconstructed = taken.fold(0, |mask, member| mask | 1 << member);
+        assembly.reconstructed = taken.fold(0, |mask, member| mask | member.bit());
         if assembly.superblock.is_read_only() && !opening.read_only {
             let unknown = assembly.superblock.features.unknown(FeatureClass::ReadOnly);
             return Err(AssembleError::Refused(format!(
@@ -218,7 +219,7 @@ impl<M: Memory> Array<M> {
 fn take_out_absent<M: Memory>(array: &mut Array<M>, positions: &[Option<u16>]) {
     for (member, position) in positions.iter().enumerate() {
         if position.is_none() {
-            array.exec_mut().take_out(member as u16);
+            array.exec_mut().take_out(MemberNo::at(member));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use stripewise_core::ids::MemberNo;
 use stripewise_format::SUPERBLOCK_MEMBERS_MAX;
 
 /// The number of pages that prove which member a device is.
@@ -22,13 +23,13 @@ impl NamedMembers {
     pub const NONE: Self = Self([u16::MAX; SUPERBLOCK_MEMBERS_MAX]);
 
     /// Names the device at position `offered` as `member`. Returns false for a number that no member can have.
-    pub fn name(&mut self, member: u16, offered: u16) -> bool {
-        let place = self.0.get_mut(usize::from(member));
+    pub fn name(&mut self, member: MemberNo, offered: u16) -> bool {
+        let place = self.0.get_mut(member.index());
         place.map(|place| *place = offered).is_some()
     }
 
-    pub(super) fn of(&self, offered: u16) -> Option<u16> {
-        self.0.iter().position(|&named| named == offered).map(|member| member as u16)
+    pub(super) fn of(&self, offered: u16) -> Option<MemberNo> {
+        self.0.iter().position(|&named| named == offered).map(MemberNo::at)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -42,7 +43,7 @@ pub struct Reconstructed {
     /// The device's position among the offered devices.
     pub offered: u16,
     /// The member that the device is, if known.
-    pub member: Option<u16>,
+    pub member: Option<MemberNo>,
     /// How the member was recognized, and the consequence.
     pub how: Reconstruction,
 }
@@ -66,7 +67,7 @@ pub enum Reconstruction {
     /// Too few pages indicate a member.
     Unproven(u64),
     /// Pages indicate more than one member.
-    Ambiguous(Vec<u16>),
+    Ambiguous(Vec<MemberNo>),
     /// The device is smaller than the array's members, or has another page size.
     TooSmall,
 }

@@ -16,6 +16,7 @@ use super::site::Site;
 use super::superblocks::Copies;
 use super::walk::WalkFindings;
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::media::{At, Media};
 use stripewise_format::in_place::InPlaceLayout;
 use stripewise_format::{
@@ -32,7 +33,7 @@ const OTHERS: usize = 192;
 const ROWS: u32 = 1024;
 
 /// The expected checksums of the pages of a row: the page, and for each member its checksum.
-type RowChunks = (u32, Vec<(u16, u32)>);
+type RowChunks = (u32, Vec<(MemberNo, u32)>);
 
 /// A batch of the log, and where a copy of its summary lies.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +73,10 @@ fn begun_with(epoch: u32, model: &Superblock, offered: &[Copies]) -> Option<Supe
     let has_begun = |block: &&Superblock| model.epoch < block.epoch && block.epoch <= epoch;
     // A later version of the epoch may be on some members only.
     let is_everywhere = |block: &&Superblock| {
-        let is_failed = |number: u16| {
-            block.members.get(usize::from(number)).is_some_and(|member| member.state == MemberState::Failed)
+        let is_failed = |number: MemberNo| {
+            block.members.get(number.index()).is_some_and(|member| member.state == MemberState::Failed)
         };
-        fronts().all(|its| its.update >= block.update || is_failed(its.number))
+        fronts().all(|its| its.update >= block.update || is_failed(MemberNo::new(its.number)))
     };
     fronts().filter(has_begun).filter(is_everywhere).max_by_key(|block| block.update).cloned()
 }
@@ -157,8 +158,8 @@ impl Remains<'_> {
         take_needed(model, &known, &mut found);
         for one in found.iter().filter(|one| one.is_taken()) {
             let number = one.member.unwrap_or_default();
-            let uuid = model.members[usize::from(number)].uuid;
-            let block = Superblock { number, uuid, ..model.clone() };
+            let uuid = model.members[number.index()].uuid;
+            let block = Superblock { number: number.number(), uuid, ..model.clone() };
             let its = &mut offered[usize::from(one.offered)];
             let back_page = its.back_page;
             *its = Copies { front: Some(block.clone()), back: Some(block), back_page, ..Copies::default() };
@@ -176,11 +177,12 @@ impl Remains<'_> {
     ) -> Result<Reconstructed, AssembleError> {
         let result = |member, how| Ok(Reconstructed { offered, member, how });
         let Some(tallies) = tallies else { return result(None, Reconstruction::TooSmall) };
-        let all = || (0u16..).zip(tallies);
-        let spoken: Vec<u16> = all().filter(|(_, tally)| tally.right > 0).map(|(number, _)| number).collect();
+        let all = || (0..).map(MemberNo::new).zip(tallies);
+        let spoken: Vec<MemberNo> =
+            all().filter(|(_, tally)| tally.right > 0).map(|(number, _)| number).collect();
         let named = self.named.of(offered);
         if let Some(named) = named {
-            if usize::from(named) >= known.len() || known[usize::from(named)].is_some() {
+            if named.index() >= known.len() || known[named.index()].is_some() {
                 return Err(AssembleError::Refused(format!(
                     "offered member {offered} is named member {named}, which the array does not have, or which is there; name \
                      one that is missing"
@@ -197,7 +199,7 @@ impl Remains<'_> {
         }
         let proven = all().find(|(_, tally)| tally.right >= PAGES_PROVE).filter(|_| spoken.len() == 1);
         if let Some((number, &Tally { right, wrong })) = proven {
-            let state = model.members[usize::from(number)].state;
+            let state = model.members[number.index()].state;
             let how = match wrong {
                 _ if state == MemberState::Failed => Reconstruction::Failed(right),
                 0 => Reconstruction::Proven(right),
@@ -220,8 +222,8 @@ impl Remains<'_> {
             for (nth, &device) in devices.iter().enumerate() {
                 let checksum = self.read(At { member: device, page: *page }).map(|bytes| crc32c(&bytes));
                 for &(number, expected) in entries {
-                    let tally = &mut tallies[nth][usize::from(number)];
-                    let is_its_own = |(other, its): &(u16, u32)| *other == number || *its != expected;
+                    let tally = &mut tallies[nth][number.index()];
+                    let is_its_own = |(other, its): &(MemberNo, u32)| *other == number || *its != expected;
                     let speaks = expected != zeros && entries.iter().all(is_its_own);
                     // Missing content always counts as wrong.
                     tally.wrong += u64::from(checksum != Some(expected));
@@ -267,7 +269,7 @@ impl Remains<'_> {
         let others = batches.len().saturating_sub(NEWEST);
         let step = others.div_ceil(OTHERS).max(1);
         let chosen = batches.values().enumerate().filter(|(nth, _)| *nth >= others || nth % step == 0);
-        let mut rows: BTreeMap<u32, Vec<(u16, u32)>> = BTreeMap::new();
+        let mut rows: BTreeMap<u32, Vec<(MemberNo, u32)>> = BTreeMap::new();
         for (_, batch) in chosen {
             let Some(bytes) = self.read(batch.at) else { continue };
             let Ok(summary) = Summary::parse(&bytes) else { continue };
@@ -282,7 +284,7 @@ impl Remains<'_> {
     }
 
     /// The member and page of a slot of a segment.
-    fn member(&mut self, model: &Superblock, (segment, slot): (u32, u32)) -> (u16, u32) {
+    fn member(&mut self, model: &Superblock, (segment, slot): (u32, u32)) -> (MemberNo, u32) {
         let found = WalkFindings {
             media: self.media,
             superblock: model,
@@ -307,7 +309,7 @@ impl Remains<'_> {
         let mut newest: Option<Batch> = None;
         for slot in (first..first + 2 * self.geometry.tolerance() + 1).filter(|&slot| slot < slots) {
             let (member, page) = self.member(model, (segment, slot));
-            let places: Vec<u16> = match known[usize::from(member)] {
+            let places: Vec<u16> = match known[member.index()] {
                 Some(at) => vec![at],
                 None => blanks.to_vec(),
             };
@@ -414,14 +416,14 @@ fn take_needed(model: &Superblock, known: &[Option<u16>], found: &mut [Reconstru
         loop {
             let is_there = |number: usize| {
                 let is_taken =
-                    |one: &Reconstructed| one.is_taken() && one.member.map(usize::from) == Some(number);
+                    |one: &Reconstructed| one.is_taken() && one.member.map(MemberNo::index) == Some(number);
                 known[number].is_some() && model.members[number].state != MemberState::Failed
                     || found.iter().any(is_taken)
             };
             let missing =
                 (0..known.len()).filter(|&number| group_of(number) == group && !is_there(number)).count();
             let its =
-                |one: &&mut Reconstructed| one.member.is_some_and(|number| group_of(number.into()) == group);
+                |one: &&mut Reconstructed| one.member.is_some_and(|number| group_of(number.index()) == group);
             let next =
                 found.iter_mut().filter(its).filter(|one| rank(one).is_some()).min_by_key(|one| rank(one));
             let Some(next) = next.filter(|_| missing > parity) else { break };

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use stripewise_core::ids::MemberNo;
 use stripewise_format::Structure;
 
 use super::named::{NamedMembers, Reconstructed};
@@ -61,7 +62,7 @@ pub struct RecoveryReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedCopy {
     /// The member.
-    pub member: u16,
+    pub member: MemberNo,
     /// The page at which the copy begins.
     pub page: u32,
     /// The structure that the copy belongs to.

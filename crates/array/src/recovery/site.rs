@@ -1,6 +1,7 @@
 //! The members of an array before it serves.
 
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::media::{At, Media};
 use stripewise_format::in_place::InPlaceLayout;
 use stripewise_format::{FailReason, MemberState, Structure, Superblock, Uuid};
@@ -30,14 +31,14 @@ impl Site<'_> {
     }
 
     /// Page `page` of `member` of the array, if the member is present.
-    pub(super) fn at(&self, member: u32, page: u32) -> Option<At> {
-        Some(At { member: self.positions[member as usize]?, page })
+    pub(super) fn at(&self, member: MemberNo, page: u32) -> Option<At> {
+        Some(At { member: self.positions[member.index()]?, page })
     }
 
     /// Describes the copy of a structure at `at` as damaged.
     pub(super) fn damaged(&self, at: At, structure: Structure) -> DamagedCopy {
         let member = self.positions.iter().position(|&position| position == Some(at.member));
-        DamagedCopy { member: member.unwrap_or_default() as u16, page: at.page, structure }
+        DamagedCopy { member: MemberNo::at(member.unwrap_or_default()), page: at.page, structure }
     }
 
     /// Reads a round of pages; `None` for pages that cannot be read.
@@ -58,9 +59,9 @@ impl Site<'_> {
 
     /// Treats the members in the mask `missing` as absent: the array has continued without them.
     pub(super) fn leave_out(&mut self, missing: u64) {
-        for member in 0..self.geometry.members {
-            if missing >> member & 1 != 0 {
-                self.positions[member as usize] = None;
+        for member in MemberNo::first(self.geometry.members) {
+            if member.is_in(missing) {
+                self.positions[member.index()] = None;
             }
         }
     }
@@ -79,8 +80,8 @@ impl Site<'_> {
     pub(super) fn check_enough(&self) -> Result<(), AssembleError> {
         let tolerates = self.geometry.tolerance() as usize;
         for group in 0..self.geometry.groups {
-            let is_gone = |member: &u32| self.positions[*member as usize].is_none();
-            let gone: Vec<u32> = self.geometry.group(group).filter(is_gone).collect();
+            let is_gone = |member: &MemberNo| self.positions[member.index()].is_none();
+            let gone: Vec<MemberNo> = self.geometry.group(group).filter(is_gone).collect();
             if gone.len() > tolerates {
                 return Err(AssembleError::Refused(format!(
                     "too few members: {gone:?} of group {group} are absent, or the array continued without them, and its parity \

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use stripewise_code::{Code, Kind};
 use stripewise_core::geometry::Geometry;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::media::{At, Media};
 use stripewise_format::checkpoint::{body_bytes, segment};
 use stripewise_format::{
@@ -63,30 +64,30 @@ pub(super) struct WalkFindings<'a> {
 
 impl WalkFindings<'_> {
     /// Reads pages of members of the array; `None` for pages that cannot be read.
-    pub(super) fn read(&mut self, at: &[(u16, u32)]) -> Vec<Option<Box<[u8]>>> {
+    pub(super) fn read(&mut self, at: &[(MemberNo, u32)]) -> Vec<Option<Box<[u8]>>> {
         let positions = self.positions;
-        self.read_from(at, |member| positions[usize::from(member)])
+        self.read_from(at, |member| positions[member.index()])
     }
 
     /// Reads pages with metadata, of last sources too.
-    fn read_metadata(&mut self, at: &[(u16, u32)]) -> Vec<Option<Box<[u8]>>> {
+    fn read_metadata(&mut self, at: &[(MemberNo, u32)]) -> Vec<Option<Box<[u8]>>> {
         let (positions, last_sources) = (self.positions, self.last_sources);
         self.read_from(at, |member| {
-            let last = || last_sources.get(usize::from(member)).copied().flatten();
-            positions[usize::from(member)].or_else(|| last().map(|source| source.position))
+            let last = || last_sources.get(member.index()).copied().flatten();
+            positions[member.index()].or_else(|| last().map(|source| source.position))
         })
     }
 
     /// Whether `member` is known to have metadata that was written up to `batch`.
-    fn knows(&self, member: u16, batch: u64) -> bool {
-        self.positions[usize::from(member)].is_some()
-            || self.last_sources[usize::from(member)].is_some_and(|source| batch <= source.known)
+    fn knows(&self, member: MemberNo, batch: u64) -> bool {
+        self.positions[member.index()].is_some()
+            || self.last_sources[member.index()].is_some_and(|source| batch <= source.known)
     }
 
     fn read_from(
         &mut self,
-        at: &[(u16, u32)],
-        position: impl Fn(u16) -> Option<u16>,
+        at: &[(MemberNo, u32)],
+        position: impl Fn(MemberNo) -> Option<u16>,
     ) -> Vec<Option<Box<[u8]>>> {
         let mut contents = vec![None; at.len()];
         let (mut requested, mut places) = (Vec::new(), Vec::new());
@@ -103,8 +104,8 @@ impl WalkFindings<'_> {
         contents
     }
 
-    fn members(&self) -> std::ops::Range<u16> {
-        0..self.positions.len() as u16
+    fn members(&self) -> impl Iterator<Item = MemberNo> + use<> {
+        MemberNo::first(self.positions.len() as u32)
     }
 
     /// The newest checkpoint whose body is whole. Every array that was created has one.
@@ -119,11 +120,11 @@ impl WalkFindings<'_> {
     ) -> Option<Checkpoint> {
         let area = self.superblock.checkpoint;
         let slots = [area.first, area.first + area.pages];
-        let at: Vec<(u16, u32)> =
+        let at: Vec<(MemberNo, u32)> =
             self.members().flat_map(|member| slots.map(|first| (member, first))).collect();
         let headers = self.read_metadata(&at);
         let segments = self.superblock.segments();
-        let mut found: Vec<((u16, u32), CheckpointHeader)> = Vec::new();
+        let mut found: Vec<((MemberNo, u32), CheckpointHeader)> = Vec::new();
         for (at, page) in at.iter().zip(headers) {
             let header = page.and_then(|page| CheckpointHeader::parse(&page).ok());
             let is_ours = |header: &CheckpointHeader| {
@@ -141,14 +142,14 @@ impl WalkFindings<'_> {
         let pages =
             body_bytes(segments, self.superblock.capacity).div_ceil(self.superblock.page_bytes.into()) as u32;
         for &((member, first), header) in &found {
-            let at: Vec<(u16, u32)> = (1..=pages).map(|page| (member, first + page)).collect();
+            let at: Vec<(MemberNo, u32)> = (1..=pages).map(|page| (member, first + page)).collect();
             let mut body = Vec::with_capacity(pages as usize * self.superblock.page_bytes as usize);
             for page in at.chunks(ROUND_PAGES).flat_map(|round| self.read_metadata(round)) {
                 body.extend_from_slice(page.as_deref().unwrap_or_default());
             }
             body.truncate(header.body_bytes as usize);
             if header.check_body(&body).is_ok() {
-                let is_read = |member: u16| self.positions[usize::from(member)].is_some();
+                let is_read = |member: MemberNo| self.positions[member.index()].is_some();
                 let copies =
                     found.iter().filter(|((member, _), its)| *its == header && is_read(*member)).count();
                 return Some(Checkpoint { header, body, copies });
@@ -161,7 +162,7 @@ impl WalkFindings<'_> {
     pub(super) fn commit(&mut self) -> Option<Commit> {
         let ring = self.superblock.commits;
         let pages = ring.first..ring.first + ring.pages;
-        let at: Vec<(u16, u32)> =
+        let at: Vec<(MemberNo, u32)> =
             self.members().flat_map(|member| pages.clone().map(move |page| (member, page))).collect();
         let array = self.superblock.array;
         let pages = self.read_metadata(&at);
@@ -173,13 +174,13 @@ impl WalkFindings<'_> {
     }
 
     /// The member and page of a slot of a segment.
-    pub(super) fn member(&self, segment: u32, slot: u32) -> (u16, u32) {
+    pub(super) fn member(&self, segment: u32, slot: u32) -> (MemberNo, u32) {
         let geometry = self.geometry;
         let group = segment % geometry.groups;
         let column = slot % geometry.width;
         let member = geometry.base(group) + column * geometry.stride;
         let row = segment / geometry.groups * self.superblock.segment_rows + slot / geometry.width;
-        (member as u16, self.superblock.data.first + row)
+        (MemberNo::at(member as usize), self.superblock.data.first + row)
     }
 
     /// Walks all segments, batch by batch, one round of all segments at a time. `named` is called for each batch that the
@@ -196,7 +197,7 @@ impl WalkFindings<'_> {
             if heads.is_empty() {
                 return walk;
             }
-            let at: Vec<(u16, u32)> =
+            let at: Vec<(MemberNo, u32)> =
                 heads.iter().map(|head| self.member(head.segment, head.first + head.nth)).collect();
             let pages = self.read_metadata(&at);
             let mut next = Vec::with_capacity(ROUND_PAGES);

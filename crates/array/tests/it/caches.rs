@@ -1,6 +1,7 @@
 //! The readings of write caches, by hand: when room is free, what thresholds count, whom strips wait for, whether reads pass.
 
 use stripewise_array::{Class, Controller, RequestKind};
+use stripewise_core::ids::MemberNo;
 
 use crate::support::Rig;
 
@@ -32,7 +33,7 @@ fn steps(rig: &mut Rig, count: u64) {
 fn destaged(rig: &Rig) -> [usize; 2] {
     [0, 1].map(|member| {
         let is_its = |operation: &stripewise_array::Operation| {
-            operation.member == member && operation.class == Class::HostWrite
+            operation.member == MemberNo::new(member) && operation.class == Class::HostWrite
         };
         rig.started().filter(is_its).count()
     })

@@ -57,7 +57,11 @@ fn stripe_of(host: &Host, chunk: u64) -> Vec<(u16, u32)> {
     let place = host.array.chunk_in_log(chunk).expect("it was written");
     let stripes = host.array.stripes();
     let its = stripes.iter().find(|stripe| stripe.columns.iter().any(|column| (column.1, column.2) == place));
-    its.expect("it is in a stripe").columns.iter().map(|&(_, member, page, _)| (member, page)).collect()
+    its.expect("it is in a stripe")
+        .columns
+        .iter()
+        .map(|&(_, member, page, _)| (member.number(), page))
+        .collect()
 }
 
 #[test]
@@ -104,8 +108,8 @@ fn each_true_error_is_charged_to_the_member_that_lies() {
                     (host.array.geometry().member(place, column), place.page)
                 }
             };
-            host.disk().members[usize::from(member)].pages[page as usize][7] ^= 1;
-            expected[usize::from(member)] += 1;
+            host.disk().members[member.index()].pages[page as usize][7] ^= 1;
+            expected[member.index()] += 1;
         }
         let counts = host.scrub();
         assert_eq!((counts.bad, counts.lost), (9, 0), "{scheme}: {counts:?}");

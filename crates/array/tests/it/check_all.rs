@@ -7,6 +7,7 @@ use stripewise_array::format::{
 use stripewise_array::{
     Array, AssemblyOptions, Checked, Controller, DamagedCopy, Members, Outcome, PageMemory, Scheme, Trouble,
 };
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -52,7 +53,7 @@ fn stripe_of(host: &Host, chunk: u64) -> Vec<(u16, u32, Option<u64>)> {
     its.expect("it is in a stripe")
         .columns
         .iter()
-        .map(|&(_, member, page, chunk)| (member, page, chunk))
+        .map(|&(_, member, page, chunk)| (member.number(), page, chunk))
         .collect()
 }
 
@@ -73,7 +74,7 @@ fn an_array_that_is_whole_has_no_trouble() {
 fn a_page_with_wrong_content_is_named_and_decodes() {
     let mut host = written(RAID5, 5);
     let (member, page) = host.array.chunk_in_log(17).expect("it was written");
-    rot(&mut host, member, page);
+    rot(&mut host, member.number(), page);
     let (checked, troubles) = check(RAID5, host.disk());
     let trouble = Trouble::Page { member, page, chunk: Some(17), outcome: Outcome::Done, decodes: true };
     assert_eq!(
@@ -107,12 +108,12 @@ fn of_more_damage_than_parity_tolerates_the_chunks_are_named() {
 fn without_a_member_all_decodes_and_one_more_bad_page_is_a_loss() {
     let mut host = written(RAID5, 5);
     let (member, page) = host.array.chunk_in_log(20).expect("it was written");
-    host.disk().members[(usize::from(member) + 1) % 5].is_gone = true;
+    host.disk().members[(member.index() + 1) % 5].is_gone = true;
     let (checked, troubles) = check(RAID5, host.disk());
     assert_eq!(troubles, []);
     assert_eq!(checked.chunks, 40);
     assert!(checked.absent > 0);
-    rot(&mut host, member, page);
+    rot(&mut host, member.number(), page);
     let (_, troubles) = check(RAID5, host.disk());
     assert!(troubles.contains(&Trouble::Lost { chunk: 20 }), "{troubles:?}");
 }
@@ -182,7 +183,7 @@ const BITMAP: &str = "name = \"marked\"\nmetadata = \"on\"\n[journal]\npolicy = 
 /// The member and page of a chunk of an array in place.
 fn place_of(host: &Host, chunk: u64) -> (u16, u32) {
     let (member, _, page) = host.array.homes(chunk * u64::from(PAGE)).expect("it has a place");
-    (member, page)
+    (member.number(), page)
 }
 
 #[test]
@@ -200,7 +201,13 @@ fn of_an_array_in_place_bad_pages_are_named_and_those_that_do_not_decode_are_los
     let (member, page) = place_of(&host, 13);
     rot(&mut host, member, page);
     let (_, troubles) = check(IN_PLACE, host.disk());
-    let trouble = Trouble::Page { member, page, chunk: Some(13), outcome: Outcome::Done, decodes: true };
+    let trouble = Trouble::Page {
+        member: MemberNo::new(member),
+        page,
+        chunk: Some(13),
+        outcome: Outcome::Done,
+        decodes: true,
+    };
     assert_eq!(troubles, [trouble]);
     // Another chunk of the same row.
     let other = (0..40).filter(|&chunk| chunk != 13).find(|&chunk| place_of(&host, chunk).1 == page);
@@ -249,7 +256,7 @@ fn a_damaged_copy_of_a_superblock_is_reported_and_opening_the_array_mends_it() {
         assert_eq!(copies.len(), 10);
         for (member, page) in copies {
             let (troubles, left) = rotten(scheme, &host, member, page);
-            let copy = DamagedCopy { member, page, structure: Structure::Superblock };
+            let copy = DamagedCopy { member: MemberNo::new(member), page, structure: Structure::Superblock };
             assert_eq!(troubles, [Trouble::Copy(copy)]);
             assert_eq!(left, []);
         }
@@ -277,7 +284,7 @@ fn damaged_copies_of_the_newest_checkpoint_and_commit_record_are_reported_and_no
         let copies = copies_of(&host, magic);
         let newest = copies.iter().map(|&at| record_in(&host, at)).max();
         for at in copies {
-            let copy = Trouble::Copy(DamagedCopy { member: at.0, page: at.1, structure });
+            let copy = Trouble::Copy(DamagedCopy { member: MemberNo::new(at.0), page: at.1, structure });
             let is_newest = Some(record_in(&host, at)) == newest;
             reported.push(is_newest);
             let expected = if is_newest { vec![copy] } else { vec![] };
@@ -299,7 +306,7 @@ fn a_damaged_copy_of_a_summary_is_reported_and_scrub_mends_it() {
     let copies = copies_of(&host, b"SWSUMMRY");
     assert!(copies.len() >= 4 && copies.len().is_multiple_of(2), "P + 1 copies");
     for &(member, page) in &copies {
-        let copy = DamagedCopy { member, page, structure: Structure::Summary };
+        let copy = DamagedCopy { member: MemberNo::new(member), page, structure: Structure::Summary };
         assert_eq!(rotten(RAID5, &host, member, page).0, [Trouble::Copy(copy)]);
     }
     // One copy of the summary of each batch; the copies are on consecutive members.
@@ -320,7 +327,7 @@ fn a_damaged_copy_of_the_table_or_of_the_bitmap_is_reported_and_opening_the_arra
         for (member, page) in copies_of(&host, magic) {
             let (troubles, left) = rotten(scheme, &host, member, page);
             // The version before the newest of each page is not needed.
-            let copy = Trouble::Copy(DamagedCopy { member, page, structure });
+            let copy = Trouble::Copy(DamagedCopy { member: MemberNo::new(member), page, structure });
             assert!(troubles.is_empty() || troubles == [copy], "{troubles:?}");
             reported += troubles.len();
             assert_eq!(left, []);
@@ -350,7 +357,7 @@ fn damaged_copies_of_journal_records_are_reported_but_of_the_last_which_may_have
     assert_eq!(copies.len(), 20, "P + 1 copies of each");
     for at in copies {
         let (number, end) = record_at(&host, at);
-        let copy = DamagedCopy { member: at.0, page: at.1, structure: Structure::Journal };
+        let copy = DamagedCopy { member: MemberNo::new(at.0), page: at.1, structure: Structure::Journal };
         let expected = if number < 10 { vec![Trouble::Copy(copy)] } else { vec![] };
         for page in at.1..end {
             let (troubles, left) = rotten(IN_PLACE, &host, at.0, page);

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use stripewise_array::Controller;
+use stripewise_core::ids::MemberNo;
 
 use stripewise_array::RequestKind::{Read, Write};
 use stripewise_array::format::FailReason;
@@ -20,7 +21,10 @@ fn log(text: &str) -> String {
 
 /// The member and page of each of these chunks.
 fn places(rig: &Rig, chunks: std::ops::Range<u64>) -> Vec<(u16, u32)> {
-    chunks.map(|chunk| rig.array.chunk_in_log(chunk).unwrap_or_else(|| panic!("chunk {chunk}"))).collect()
+    chunks
+        .map(|chunk| rig.array.chunk_in_log(chunk).unwrap_or_else(|| panic!("chunk {chunk}")))
+        .map(|(member, page)| (member.number(), page))
+        .collect()
 }
 
 /// Consecutive pages of `member` from `page` on.
@@ -94,7 +98,7 @@ fn ten_chunks_that_leave_early_make_a_band_of_three_stripes_and_a_short_one() {
 #[test]
 fn over_the_living_members_a_chunk_lies_on_one_of_them_too() {
     let mut rig = Rig::new(&log("buffer = 'group'\nchunks = ['16KiB']"), 4, 128);
-    rig.array.member_failed(0, 2, FailReason::Requested, &mut rig.world);
+    rig.array.member_failed(0, MemberNo::new(2), FailReason::Requested, &mut rig.world);
     rig.submit(Write, 0, 24).unwrap();
     rig.run();
     let columns = [(1, 0), (3, 0), (0, 4), (3, 4)];

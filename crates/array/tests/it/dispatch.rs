@@ -3,6 +3,7 @@
 use stripewise_array::RequestKind::{Flush, Read, Trim, Write};
 use stripewise_array::{Controller, OperationKind, Scheme};
 use stripewise_base::prng::Prng;
+use stripewise_core::ids::MemberNo;
 
 use crate::support::{Rig, Seen};
 
@@ -132,7 +133,7 @@ fn every_page_is_read_and_written_once_and_new_plans_never_exceed_the_queue() {
             if prng.chance(1, 3) {
                 rig.step();
             }
-            let most = (0..5).map(|member| rig.array.loads().total(member)).max().unwrap_or(0);
+            let most = (0..5).map(|member| rig.array.loads().total(MemberNo::new(member))).max().unwrap_or(0);
             if let Some(limit) = limit {
                 // A flush goes to every member, whatever waits there; with few plans there are few flushes.
                 let flushes = rig.array.scheme().queues.plans;
@@ -182,7 +183,7 @@ fn an_update_waits_for_room_at_its_parity_and_continues_with_its_writes() {
     // Member 1 stays idle. When the pre-reads of the first write have finished, its writes are queued at once, which fills
     // the queues, and the second write continues to wait.
     let started = rig.world.seen.iter().filter_map(|&(at, seen)| match seen {
-        Seen::Started(one) => Some((at, one.member, one.kind)),
+        Seen::Started(one) => Some((at, one.member.number(), one.kind)),
         Seen::Acknowledged(_) => None,
     });
     use OperationKind::{Read as Reads, Write as Writes};
@@ -201,7 +202,10 @@ fn under_sync_disciplines_no_two_requests_under_way_share_a_member() {
             let mut rig = Rig::new(&scheme, 6, 16);
             for _ in 0..100 {
                 rig.submit(Read, prng.below(90), 1 + prng.below(4)).expect("a request");
-                assert!((0..6).all(|member| rig.array.loads().total(member) <= 1), "seed {seed}");
+                assert!(
+                    (0..6).all(|member| rig.array.loads().total(MemberNo::new(member)) <= 1),
+                    "seed {seed}"
+                );
                 if prng.chance(1, 3) {
                     rig.step();
                 }
@@ -264,7 +268,9 @@ fn the_earliest_pending_of_a_member_is_the_first_request_that_waits_and_wants_it
         let scheme =
             format!("name = 'test'\n[geometry]\nlevel = 'raid0'\n[dispatch]\npolicy = '{policy}'\nqueue = 1");
         let mut rig = Rig::new(&scheme, 3, 16);
-        let pending = |rig: &Rig| (0..3).map(|member| rig.array.earliest_pending(member)).collect::<Vec<_>>();
+        let pending = |rig: &Rig| {
+            (0..3).map(|member| rig.array.earliest_pending(MemberNo::new(member))).collect::<Vec<_>>()
+        };
         // One request of member 0 starts. From slot 1 on, one request of members 0 and 1 (a piece for each row) and one of
         // member 1 wait.
         rig.submit(Read, 0, 1).expect("a request");

@@ -2,7 +2,7 @@
 
 use stripewise_array::format::{Copy, MemberState, Superblock, Uuid};
 use stripewise_array::{
-    AssemblyOptions, Controller, Outcome, RejoinError, Rejoining, RequestKind, SubmitError,
+    AssemblyOptions, Controller, MemberNo, Outcome, RejoinError, Rejoining, RequestKind, SubmitError,
 };
 use stripewise_testkit::Disk;
 
@@ -155,7 +155,7 @@ fn a_member_that_cannot_discard_continues() {
         host.flush();
     }
     assert!(host.array.metadata_counts().discarded > 0);
-    assert!(!host.array.is_failed(2));
+    assert!(!host.array.is_failed(MemberNo::new(2)));
     assert_eq!(host.read(0), Some(3));
 }
 
@@ -278,7 +278,7 @@ fn a_rotten_page_is_decoded_and_its_chunk_rewritten() {
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
     let (member, page) = host.array.chunk_in_log(11).unwrap_or_default();
-    host.disk().members[member as usize].pages[page as usize][5] ^= 1;
+    host.disk().members[member.index()].pages[page as usize][5] ^= 1;
     assert_eq!(host.read(11), Some(12));
     host.flush();
     assert_ne!(host.array.chunk_in_log(11), Some((member, page)));
@@ -315,7 +315,7 @@ fn invariant_k_a_stripe_that_a_member_cannot_write_goes_elsewhere() {
     host.disk().members[1].next_write = Some(Outcome::MediumError);
     (0..60).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
-    assert!((0..4).all(|member| !host.array.is_failed(member)));
+    assert!(MemberNo::first(4).all(|member| !host.array.is_failed(member)));
     let mut host = host.lose_power();
     (0..60).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 + 1)));
 }
@@ -450,7 +450,7 @@ fn invariant_l_scrub_finds_what_is_rotten_and_rewrites_it() {
     // A chunk, the parity of another stripe, and the whole column of a third stripe.
     for (stripe, column) in [(0, 0), (5, 3), (9, 1)] {
         let (_, member, page, _) = stripes[stripe].columns[column];
-        host.disk().members[member as usize].pages[page as usize][100] ^= 0x10;
+        host.disk().members[member.index()].pages[page as usize][100] ^= 0x10;
     }
     let first = host.scrub();
     assert_eq!((first.bad, first.repaired + first.obsolete, first.lost), (3, 3, 0), "{first:?}");
@@ -503,7 +503,7 @@ fn reading_an_array_read_only_repairs_nothing() {
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
     let (member, page) = host.array.chunk_in_log(11).unwrap_or_default();
-    host.disk().members[member as usize].pages[page as usize][5] ^= 1;
+    host.disk().members[member.index()].pages[page as usize][5] ^= 1;
     let before = host.disk().clone();
     let mut host = host.try_open(read_only()).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(host.read(11), Some(12));

@@ -23,7 +23,7 @@ fn started(rig: &Rig) -> Vec<(u64, u16, char)> {
         OperationKind::Trim => 't',
     };
     let one = |&(at, seen): &(u64, Seen)| match seen {
-        Seen::Started(one) => Some((at, one.member, letter(one.kind))),
+        Seen::Started(one) => Some((at, one.member.number(), letter(one.kind))),
         Seen::Acknowledged(_) => None,
     };
     rig.world.seen.iter().filter_map(one).collect()

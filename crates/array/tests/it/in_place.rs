@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use stripewise_array::format::{Copy, Features, IntentPage, RedoRecord, Uuid};
 use stripewise_array::{AssemblyOptions, Controller, Outcome, RequestKind};
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -135,7 +136,7 @@ fn a_record_of_which_a_copy_could_not_be_written_gets_another_one() {
             host.flush();
             let first = host.array.geometry().first_page;
             let on_record = host.take_log().iter().any(|&(member, page)| member == failing && page < first);
-            lost_copies += u32::from(on_record && host.array.is_failed(failing));
+            lost_copies += u32::from(on_record && host.array.is_failed(MemberNo::new(failing)));
             for other in (0..5).filter(|&other| other != usize::from(failing)) {
                 let mut disk = host.copy_of_disk();
                 let lost = (0..gone).map(|nth| (other + nth) % 5).filter(|&its| its != usize::from(failing));

@@ -7,6 +7,7 @@ use stripewise_array::format::{
     CheckpointHeader, Entry, EntryRole, MemberState, Summary, SummaryHeader, Superblock, Uuid, crc32c,
 };
 use stripewise_array::{AssemblyOptions, Rejoining};
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -64,11 +65,13 @@ fn invariant_a_a_flush_closes_the_stripe_short_and_with_parity_on_members_of_its
     let widths: Vec<usize> = stripes.iter().map(|stripe| stripe.columns.len()).collect();
     assert_eq!(widths, [2, 3, 3, 2], "one and P, two and P; without a member two and P, and one and P");
     for stripe in &stripes {
-        let members: BTreeSet<u16> = stripe.columns.iter().map(|member| member.1).collect();
+        let members: BTreeSet<u16> = stripe.columns.iter().map(|member| member.1.number()).collect();
         assert_eq!(members.len(), stripe.columns.len(), "each on a member of its own");
         assert!(stripe.columns.iter().any(|member| member.3.is_none()), "with parity");
     }
-    assert!(stripes[2..].iter().flat_map(|stripe| &stripe.columns).all(|member| member.1 != 0));
+    assert!(
+        stripes[2..].iter().flat_map(|stripe| &stripe.columns).all(|member| member.1 != MemberNo::new(0))
+    );
 }
 
 #[test]
@@ -115,9 +118,9 @@ fn invariant_b_summaries_have_a_copy_more_than_parity_tolerates_losses_and_recor
                 else {
                     continue;
                 };
-                let content = crc32c(&host.disk().members[member as usize].pages[page as usize]);
+                let content = crc32c(&host.disk().members[member.index()].pages[page as usize]);
                 let is_recorded = summaries(&mut host).iter().any(|(on, _, entries)| {
-                    *on != member as usize
+                    *on != member.index()
                         && entries.iter().any(|entry| {
                             entry.role == EntryRole::Data && (entry.chunk, entry.checksum) == (chunk, content)
                         })
@@ -260,7 +263,7 @@ fn invariant_l_a_rebuild_continues_where_it_was_after_a_loss_of_power() {
     }
     let mut host = host.lose_power();
     let (member, done, all) = host.array.rebuilding().expect("it goes on");
-    assert!(member == 1 && done >= 64 && done < all, "from where it was: {done} of {all}");
+    assert!(member == MemberNo::new(1) && done >= 64 && done < all, "from where it was: {done} of {all}");
     assert_eq!(superblock(&mut host).members[1].state, MemberState::Rebuilding);
     host.finish_rebuild();
     host.flush();
@@ -366,7 +369,7 @@ fn invariant_d_a_segment_in_which_something_was_dropped_is_opened_under_a_genera
     let superblock = superblock(&mut host);
     for (_, member, page, _) in stripes.iter().flat_map(|stripe| &stripe.columns) {
         if (page - superblock.data.first) / superblock.segment_rows == segment {
-            host.disk().members[*member as usize].pages[*page as usize].fill(0x5a);
+            host.disk().members[(*member).index()].pages[*page as usize].fill(0x5a);
         }
     }
     let mut host = host.lose_power();

@@ -5,6 +5,7 @@ use stripewise_array::format::{
     CheckpointHeader, Commit, Entry, EntryRole, Summary, SummaryHeader, Superblock, Uuid,
 };
 use stripewise_array::{AssemblyOptions, Controller, Outcome, Rejoining, RequestKind};
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -47,7 +48,7 @@ fn a_member_may_fail_to_write_eight_stripes_and_fails_with_the_ninth() {
             host.write(chunk, chunk as u8 | 1);
             chunk += 1;
         }
-        assert_eq!(host.array.is_failed(1), nth > 8, "after error {nth}");
+        assert_eq!(host.array.is_failed(MemberNo::new(1)), nth > 8, "after error {nth}");
     }
     host.flush();
     let mut host = host.lose_power();
@@ -64,7 +65,7 @@ fn a_chunk_that_is_lost_stays_so_and_where_it_is_when_what_was_beside_it_is_coll
     let stripe: Vec<_> = host.array.stripes().swap_remove(0).columns;
     let kept: Vec<u64> = stripe.iter().filter_map(|column| column.3).collect();
     for (_, member, page, _) in &stripe[..2] {
-        host.disk().members[*member as usize].pages[*page as usize].fill(0x5a);
+        host.disk().members[(*member).index()].pages[*page as usize].fill(0x5a);
     }
     let places: Vec<_> = kept.iter().map(|&chunk| host.array.chunk_in_log(chunk)).collect();
     let lost: Vec<u64> = stripe[..2].iter().filter_map(|column| column.3).collect();
@@ -361,7 +362,7 @@ fn a_copy_of_a_summary_that_scrub_cannot_write_costs_no_member_that_the_others_n
         let found = host.scrub();
         assert_eq!((found.bad, found.repaired, found.lost), (1, 0, 0), "{found:?}");
         assert_eq!(host.disk().members[member].next_write, None, "scrub tried to write it");
-        assert!(!host.array.is_failed(member as u16), "without {gone:?}");
+        assert!(!host.array.is_failed(MemberNo::new(member as u16)), "without {gone:?}");
         (0..90).for_each(|chunk| assert_eq!(host.read(chunk), Some(chunk as u8 | 1), "chunk {chunk}"));
         host.flush();
         host.finish();
@@ -380,7 +381,7 @@ fn what_scrub_rewrote_is_good_where_it_was_when_the_array_is_assembled_again() {
     (0..30).for_each(|chunk| host.write(chunk, chunk as u8 + 1));
     host.flush();
     let (member, page) = host.array.chunk_in_log(11).unwrap_or_default();
-    host.disk().members[member as usize].pages[page as usize][5] ^= 1;
+    host.disk().members[member.index()].pages[page as usize][5] ^= 1;
     assert_eq!(host.scrub().repaired, 1);
     host.flush();
     let mut host = host.lose_power();

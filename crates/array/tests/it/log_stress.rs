@@ -94,10 +94,10 @@ fn a_page_that_cannot_be_rewritten_costs_no_member_and_its_stripe_moves() {
     host.flush();
     let chunk = expected.len() as u64 - 2;
     let (member, page) = host.array.chunk_in_log(chunk).unwrap();
-    host.disk().members[member as usize].pages[page as usize][5] ^= 1;
-    host.disk().members[member as usize].next_write = Some(Outcome::MediumError);
+    host.disk().members[member.index()].pages[page as usize][5] ^= 1;
+    host.disk().members[member.index()].next_write = Some(Outcome::MediumError);
     assert!(scrub_ends(&mut host));
-    assert_eq!(host.disk().members[member as usize].next_write, None, "scrub tried to rewrite it");
+    assert_eq!(host.disk().members[member.index()].next_write, None, "scrub tried to rewrite it");
     assert!(!host.array.is_failed(member));
     host.flush();
     host.finish();

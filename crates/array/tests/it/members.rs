@@ -2,7 +2,7 @@
 
 use stripewise_array::format::{ChecksumPage, MemberState, REDO_MAGIC, Superblock, Uuid, crc32c};
 use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
-use stripewise_core::ids::RowNo;
+use stripewise_core::ids::{MemberNo, RowNo};
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -169,7 +169,10 @@ fn invariant_l_a_rebuild_in_place_continues_where_it_was_after_a_loss_of_power()
         (0..40).for_each(|_| host.complete_one());
         let mut host = host.lose_power();
         let (member, done, all) = host.array.rebuilding().expect("it goes on");
-        assert!(member == 1 && done >= 1024 && done < all, "from where it was: {done} of {all}");
+        assert!(
+            member == MemberNo::new(1) && done >= 1024 && done < all,
+            "from where it was: {done} of {all}"
+        );
         host.finish_rebuild();
         is_whole_without_any_other(&host, 1, |chunk| chunk as u8 | 1);
     }
@@ -209,7 +212,7 @@ fn members_that_fail_together_while_superblocks_record_another_may_return_togeth
             replace_1(&mut host, 260);
             (0..steps).for_each(|_| host.complete_one());
             // Once the member is in the array, a single other one may fail.
-            if failing.len() == 1 && !host.array.is_failed(1) {
+            if failing.len() == 1 && !host.array.is_failed(MemberNo::new(1)) {
                 break;
             }
             failing.iter().for_each(|&member| host.fail(member));
@@ -227,7 +230,7 @@ fn a_replacement_waits_when_more_failed_than_parity_tolerates_and_what_is_back_c
         assert_eq!(host.try_rejoin(1, replacement(260)), Err(RejoinError::Beyond(0)));
         host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
-        while host.array.is_failed(1) {
+        while host.array.is_failed(MemberNo::new(1)) {
             host.complete_one();
         }
         host.finish();
@@ -297,7 +300,7 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
     let page = geometry.place(RowNo::new(row)).page;
     let member = |column| geometry.member(geometry.place(RowNo::new(row)), column);
     let lost: Vec<u64> = (0..4)
-        .filter(|&column| [1, 2].contains(&member(column)))
+        .filter(|&column| [1, 2].contains(&member(column).number()))
         .map(|column| row * 4 + u64::from(column))
         .collect();
     assert_eq!(lost.len(), 2, "both have data of the row");
@@ -322,7 +325,7 @@ fn a_rebuild_goes_past_rows_that_do_not_decode_and_they_stay_errors_until_they_a
         );
         host = host.lose_power();
         let (member, done, _) = host.array.rebuilding().expect("it is tried again");
-        assert!(member == 1 && u64::from(done) <= row);
+        assert!(member == MemberNo::new(1) && u64::from(done) <= row);
     }
     host.finish_rebuild();
     // A row that is written as a whole needs none of the lost content.
@@ -344,7 +347,7 @@ fn a_rebuild_that_could_not_make_too_many_rows_says_so() {
     host.rejoin(1, replacement(3000));
     host.finish();
     let (member, done, all) = host.array.rebuilding().expect("it is not whole");
-    assert!(member == 1 && done < all, "{done} of {all}");
+    assert!(member == MemberNo::new(1) && done < all, "{done} of {all}");
     let lost = host.array.rebuild_lost();
     assert!(lost > 1000, "{lost}");
     assert_eq!(host.array.rebuild_halted(), Some(Halt::Unmade(lost)));
@@ -381,13 +384,16 @@ fn a_member_that_fails_while_it_is_made_is_out_and_may_come_once_more() {
             host.disk().members[1].is_gone = true;
             (0..50).for_each(|chunk| host.write(chunk, 50));
             host.flush();
-            assert!(host.array.is_failed(1) && host.array.rebuilding().is_none(), "after {steps}");
+            assert!(
+                host.array.is_failed(MemberNo::new(1)) && host.array.rebuilding().is_none(),
+                "after {steps}"
+            );
             host.disk().members[1].is_gone = false;
             wipe(&mut host, 1);
             let how = Rejoining::Replacement { uuid: Uuid([0x78; 16]), pages: 260 };
             host.rejoin(1, how);
             host.finish_rebuild();
-            assert!(!host.array.is_failed(1));
+            assert!(!host.array.is_failed(MemberNo::new(1)));
             is_whole_without_any_other(&host, 1, |chunk| if chunk < 50 { 50 } else { chunk as u8 | 1 });
         }
     }
@@ -415,7 +421,7 @@ fn a_member_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
         host.disk().members[1].is_gone = false;
         host.rejoin(1, host.returned(1));
         host.finish_rebuild();
-        assert!(!host.array.is_failed(1), "after {steps} and {ended} steps");
+        assert!(!host.array.is_failed(MemberNo::new(1)), "after {steps} and {ended} steps");
     }
     assert!(failures > 8);
 }
@@ -423,7 +429,7 @@ fn a_member_that_fails_in_the_end_and_comes_once_more_at_once_is_whole() {
 #[test]
 fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
     let mut host = full(RAID5, 260);
-    assert_eq!(host.try_rejoin(2, host.returned(2)), Err(RejoinError::Active(2)));
+    assert_eq!(host.try_rejoin(2, host.returned(2)), Err(RejoinError::Active(MemberNo::new(2))));
     host.fail(2);
     let smaller = Rejoining::Replacement { uuid: ANOTHER, pages: 259 };
     assert_eq!(host.try_rejoin(2, smaller), Err(RejoinError::TooSmall { pages: 259, needed: 260 }));
@@ -437,7 +443,7 @@ fn what_cannot_come_into_an_array_in_place_is_refused_with_the_reason() {
     // It joins after the other.
     host.disk().members[3].is_gone = false;
     host.rejoin(3, host.returned(3));
-    assert_eq!(host.try_rejoin(3, host.returned(3)), Err(RejoinError::Busy(3)));
+    assert_eq!(host.try_rejoin(3, host.returned(3)), Err(RejoinError::Busy(MemberNo::new(3))));
     host.fail(3);
     let mut host =
         host.try_open(AssemblyOptions { read_only: true, ..AssemblyOptions::default() }).expect("it opens");
@@ -466,7 +472,7 @@ fn a_journal_that_is_full_while_a_member_is_made_never_stands_still() {
 fn first_row(host: &Host) -> (usize, Vec<usize>) {
     let geometry = host.array.geometry();
     let place = geometry.place(RowNo::new(0));
-    let members = (0..geometry.columns).map(|member| geometry.member(place, member).into()).collect();
+    let members = (0..geometry.columns).map(|member| geometry.member(place, member).index()).collect();
     (place.page as usize, members)
 }
 

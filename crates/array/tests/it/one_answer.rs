@@ -18,6 +18,7 @@ use stripewise_array::format::Uuid;
 use stripewise_array::health::{MembersHealth, Reason, health_of};
 use stripewise_array::{Controller, Rejoining, Trouble};
 use stripewise_base::prng::Prng;
+use stripewise_core::ids::MemberNo;
 
 use crate::host::Host;
 
@@ -103,12 +104,13 @@ fn a_rebuild_could_not_make_something_exactly_if_a_chunk_of_it_is_lost() {
         }
         let is_scrubbed = is_scrubbed && lost_of(&troubles).is_empty();
         let members = host.array.members() as u16;
-        let absent: Vec<u16> = (0..members).filter(|&member| host.array.is_failed(member)).collect();
+        let absent: Vec<u16> =
+            (0..members).filter(|&member| host.array.is_failed(MemberNo::new(member))).collect();
         let coming = if absent.is_empty() { vec![case.random.below(members.into()) as u16] } else { absent };
         let mut unrecovered = 0;
         let mut lost = BTreeSet::new();
         for (turn, &member) in (0..).zip(&coming) {
-            if !host.array.is_failed(member) {
+            if !host.array.is_failed(MemberNo::new(member)) {
                 host.fail(member);
             }
             settle(&mut host);

@@ -2,6 +2,7 @@
 
 use stripewise_array::format::{MemberState, Superblock};
 use stripewise_array::{AssembleError, AssemblyOptions, NamedMembers, Reconstructed, Reconstruction};
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -57,12 +58,12 @@ fn refusal(scheme: &str, disk: Disk, opening: AssemblyOptions) -> String {
 
 fn named(members: &[(u16, u16)]) -> AssemblyOptions {
     let mut opening = FORCE;
-    members.iter().for_each(|&(member, offered)| assert!(opening.named.name(member, offered)));
+    members.iter().for_each(|&(member, offered)| assert!(opening.named.name(MemberNo::new(member), offered)));
     opening
 }
 
 fn members(found: &[Reconstructed]) -> Vec<(u16, Option<u16>, bool)> {
-    found.iter().map(|one| (one.offered, one.member, one.is_taken())).collect()
+    found.iter().map(|one| (one.offered, one.member.map(MemberNo::number), one.is_taken())).collect()
 }
 
 fn is_intact(host: &mut Host, chunks: u64) {

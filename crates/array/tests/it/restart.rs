@@ -2,6 +2,7 @@
 
 use stripewise_array::format::FailReason;
 use stripewise_array::{Class, Controller, OperationKind, RequestKind, Scheme};
+use stripewise_core::ids::MemberNo;
 
 use crate::support::Rig;
 
@@ -37,9 +38,9 @@ fn all_rows_are_recomputed_before_the_first_request_is_issued() {
 #[test]
 fn a_lost_chunk_that_parity_alone_stands_for_is_left_alone() {
     let mut rig = Rig::new(RAID5, 4, 6);
-    rig.array.member_failed(0, 2, FailReason::Requested, &mut rig.world);
+    rig.array.member_failed(0, MemberNo::new(2), FailReason::Requested, &mut rig.world);
     let mut rig = rig.lose_power();
-    assert!(rig.array.is_failed(2), "what was failed stays failed");
+    assert!(rig.array.is_failed(MemberNo::new(2)), "what was failed stays failed");
     rig.run();
     // By the left-symmetric rotation, each member has the parity of every fourth row.
     let written: Vec<_> = rig.started().filter(|one| one.kind == OperationKind::Write).collect();

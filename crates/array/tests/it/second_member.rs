@@ -3,6 +3,7 @@
 
 use stripewise_array::format::{Superblock, Uuid};
 use stripewise_array::{AssemblyOptions, Controller, Halt, RejoinError, Rejoining, RequestKind};
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -75,7 +76,10 @@ fn superblock(host: &mut Host, member: usize) -> Superblock {
 fn check_whole(host: &mut Host, scheme: &str, values: &[u8], without: usize, what: &str) {
     assert_eq!((host.array.rebuilding(), host.array.rebuild_lost()), (None, 0), "{what}");
     for member in 0..MEMBERS as u16 {
-        assert!(!host.array.is_failed(member) && !host.array.is_incomplete(member), "{what}: {member}");
+        assert!(
+            !host.array.is_failed(MemberNo::new(member)) && !host.array.is_incomplete(MemberNo::new(member)),
+            "{what}: {member}"
+        );
         assert!(!is_in_doubt(host, member), "{what}: member {member} is in doubt");
         assert!(superblock(host, 0).members[usize::from(member)].is_whole, "{what}: {member}");
     }
@@ -109,7 +113,7 @@ fn a_rebuild_halts_without_a_second_member_and_continues_when_it_is_back() {
                 let what = format!("{scheme}\nafter {operations}, writes: {writes}");
                 let mut values: Vec<u8> = (0..CHUNKS).map(value).collect();
                 let mut host = rebuilding(&scheme, &[1], operations);
-                if host.array.is_failed(1) || host.array.rebuilding().is_none() {
+                if host.array.is_failed(MemberNo::new(1)) || host.array.rebuilding().is_none() {
                     continue;
                 }
                 host.fail(2);
@@ -138,7 +142,7 @@ fn a_halted_rebuild_is_halted_after_a_restart_too() {
             let what = format!("{scheme}\nafter {operations}, back: {is_back}");
             let mut values: Vec<u8> = (0..CHUNKS).map(value).collect();
             let mut host = rebuilding(&scheme, &[1], operations);
-            if host.array.is_failed(1) || host.array.rebuilding().is_none() {
+            if host.array.is_failed(MemberNo::new(1)) || host.array.rebuilding().is_none() {
                 continue;
             }
             host.fail(2);
@@ -149,7 +153,7 @@ fn a_halted_rebuild_is_halted_after_a_restart_too() {
             host.resume();
             host.finish();
             assert_eq!(host.array.rebuild_lost(), 0, "{what}");
-            if host.array.is_failed(2) {
+            if host.array.is_failed(MemberNo::new(2)) {
                 take_back(&mut host, 2);
             }
             settle(&mut host);
@@ -160,7 +164,8 @@ fn a_halted_rebuild_is_halted_after_a_restart_too() {
 
 /// Whether another device may take the place of `member` now.
 fn takes_another(host: &Host, member: u16) -> Result<(), RejoinError> {
-    host.array.check_rejoin(member, Rejoining::Replacement { uuid: Uuid([0x7f; 16]), pages: PAGES })
+    host.array
+        .check_rejoin(MemberNo::new(member), Rejoining::Replacement { uuid: Uuid([0x7f; 16]), pages: PAGES })
 }
 
 #[test]
@@ -176,14 +181,16 @@ fn no_other_device_takes_the_place_of_a_member_that_a_halted_rebuild_needs() {
                 let uuid = Uuid([0x70 + member as u8; 16]);
                 host.rejoin(member, Rejoining::Replacement { uuid, pages: PAGES });
             }
-            while host.array.rebuilding().is_none_or(|(_, done, _)| done < 3) || host.array.is_failed(1) {
+            while host.array.rebuilding().is_none_or(|(_, done, _)| done < 3)
+                || host.array.is_failed(MemberNo::new(1))
+            {
                 host.complete_one();
             }
             host.fail(2);
             host.finish();
             assert_eq!(host.array.rebuild_halted(), Some(Halt::Beyond(0)), "{scheme}");
             assert_eq!(takes_another(&host, 2), Err(RejoinError::Beyond(0)), "{scheme}");
-            assert_eq!(host.array.check_rejoin(2, host.returned(2)), Ok(()), "{scheme}");
+            assert_eq!(host.array.check_rejoin(MemberNo::new(2), host.returned(2)), Ok(()), "{scheme}");
             take_back(&mut host, 2);
             assert_eq!(host.array.rebuild_halted(), None, "{scheme}: it comes back");
             settle(&mut host);
@@ -250,15 +257,15 @@ fn left_out(scheme: &str, plant: impl FnOnce(&mut Host)) -> (Host, u16, usize) {
         let place = host.array.geometry().place(row);
         (host.array.geometry().member(place, column), place.page)
     });
-    host.fail(gone);
+    host.fail(gone.number());
     host.finish();
-    let other = (usize::from(gone) + 1) % MEMBERS;
+    let other = (gone.index() + 1) % MEMBERS;
     host.disk().members[other].unreadable.extend(page - 1..=page + 1);
-    host.disk().members[usize::from(gone)] = Disk::new(1, PAGES, 1024).members.remove(0);
-    host.rejoin(gone, Rejoining::Replacement { uuid: Uuid([0x70; 16]), pages: PAGES });
+    host.disk().members[gone.index()] = Disk::new(1, PAGES, 1024).members.remove(0);
+    host.rejoin(gone.number(), Rejoining::Replacement { uuid: Uuid([0x70; 16]), pages: PAGES });
     settle(&mut host);
     assert!(!host.array.is_incomplete(gone));
-    (host, gone, other)
+    (host, gone.number(), other)
 }
 
 #[test]
@@ -321,7 +328,7 @@ fn has_right_parity(bug: Option<stripewise_array::Bug>) -> bool {
     host.fail(1);
     write_some(&mut host, &mut values, 200);
     take_back(&mut host, 1);
-    while host.array.is_failed(1) {
+    while host.array.is_failed(MemberNo::new(1)) {
         host.complete_one();
     }
     host.fail(2);
@@ -348,7 +355,7 @@ fn is_right_with_a_bitmap(bug: Option<stripewise_array::Bug>) -> bool {
     (0..400).step_by(37).all(|operations| {
         let mut values: Vec<u8> = (0..CHUNKS).map(value).collect();
         let mut host = rebuilding(&scheme, &[1], operations);
-        if host.array.is_failed(1) || host.array.rebuilding().is_none() {
+        if host.array.is_failed(MemberNo::new(1)) || host.array.rebuilding().is_none() {
             return true;
         }
         host.array.plant(bug);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{EntryRole, Summary};
 use stripewise_array::{Array, Members, PageMemory, Scheme, StripeView};
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -76,8 +77,9 @@ fn collection_moves_what_counts_when_no_summary_can_be_read() {
 /// A stripe with all columns that has a chunk on member 0, and the chunk.
 fn stripe_on_the_first_member(host: &Host, columns: usize) -> (StripeView, u64) {
     let stripes = host.array.stripes().into_iter().filter(|stripe| stripe.columns.len() == columns);
-    let of_first =
-        |stripe: &StripeView| stripe.columns.iter().find_map(|column| column.3.filter(|_| column.1 == 0));
+    let of_first = |stripe: &StripeView| {
+        stripe.columns.iter().find_map(|column| column.3.filter(|_| column.1 == MemberNo::new(0)))
+    };
     stripes
         .filter_map(|stripe| Some((of_first(&stripe)?, stripe)))
         .map(|(chunk, stripe)| (stripe, chunk))
@@ -93,8 +95,12 @@ fn read_with_damage(level: &str, members: usize, is_flushed: bool, nth: usize) -
         host.flush();
     }
     let (stripe, chunk) = stripe_on_the_first_member(&host, members);
-    let others: Vec<(u16, u32)> =
-        stripe.columns.iter().filter(|column| column.1 != 0).map(|column| (column.1, column.2)).collect();
+    let others: Vec<(u16, u32)> = stripe
+        .columns
+        .iter()
+        .filter(|column| column.1 != MemberNo::new(0))
+        .map(|column| (column.1.number(), column.2))
+        .collect();
     let (member, page) = others[nth];
     host.fail(0);
     host.disk().members[member as usize].pages[page as usize][9] ^= 4;

@@ -49,7 +49,7 @@ fn stripe_of(host: &Host, chunk: u64) -> Stripe {
     let stripes = host.array.stripes();
     let its = stripes.iter().find(|stripe| stripe.columns.iter().any(|column| (column.1, column.2) == place));
     let columns = &its.expect("it is in a stripe").columns;
-    columns.iter().map(|&(_, member, page, chunk)| (member, page, chunk)).collect()
+    columns.iter().map(|&(_, member, page, chunk)| (member.number(), page, chunk)).collect()
 }
 
 /// Changes a bit, a different one on each member, so that the changes do not cancel out in parity.
@@ -79,7 +79,7 @@ fn row_of(host: &Host, chunk: u64) -> Vec<(u16, u32)> {
     let (row, _) = host.array.locate(chunk).expect("it has a place");
     let geometry = host.array.geometry();
     let place = geometry.place(row);
-    (0..geometry.columns).map(|column| (geometry.member(place, column), place.page)).collect()
+    (0..geometry.columns).map(|column| (geometry.member(place, column).number(), place.page)).collect()
 }
 
 /// While columns are absent, the checksums of their parity are unknown; decoding data does not need them.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_array::format::{Commit, Copy, MemberState, Superblock, Uuid, superblock_pages};
 use stripewise_array::{AssemblyOptions, Bug, Controller, Outcome, Rejoining};
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use crate::host::Host;
@@ -274,7 +275,7 @@ fn flushed_while_going(level: &str, members: usize, going: &[(u16, u32)]) -> boo
         for (member, _) in going.iter().filter(|(_, at)| *at == nth) {
             host.disk().members[*member as usize].is_gone = true;
         }
-        let failed = going.iter().filter(|(member, _)| host.array.is_failed(*member)).count();
+        let failed = going.iter().filter(|(member, _)| host.array.is_failed(MemberNo::new(*member))).count();
         if failed > known {
             // Earlier writes are not at fault.
             known = failed;
@@ -289,7 +290,8 @@ fn flushed_while_going(level: &str, members: usize, going: &[(u16, u32)]) -> boo
     assert!(flushed, "{going:?}: parity bears that");
     rules.take(&mut host);
     assert!(!rules.is_dirty(|what| matches!(what, What::Commit(_) | What::Front | What::Back)), "{going:?}");
-    let failed: Vec<u16> = (0..members as u16).filter(|&member| host.array.is_failed(member)).collect();
+    let failed: Vec<u16> =
+        (0..members as u16).filter(|&member| host.array.is_failed(MemberNo::new(member))).collect();
     for member in (0..members).filter(|&member| !failed.contains(&(member as u16))) {
         for copy in [Copy::Front, Copy::Back] {
             let superblock = copy_of(&host.disk().members[member].pages, copy);
@@ -343,7 +345,7 @@ fn a_flush_during_which_more_goes_than_parity_tolerates_fails() {
                 (1..3).for_each(|member| host.disk().members[member].is_gone = true);
             }
         });
-        let is_known = (1..3).all(|member| host.array.is_failed(member));
+        let is_known = (1..3).all(|member| host.array.is_failed(MemberNo::new(member)));
         assert!(!(flushed && is_known), "after {at}");
         if !is_known {
             assert!(flushed, "what was gone when all was over does not count");

@@ -113,7 +113,7 @@ impl Driver<PageMemory> for World {
         let Operation { member, page: at, kind, class, .. } = *operation;
         match kind {
             OperationKind::Write => {
-                self.ram.page(member, at).copy_from_slice(memory.page(page));
+                self.ram.page(member.number(), at).copy_from_slice(memory.page(page));
                 let written = &mut self.written;
                 *match class {
                     Class::Metadata => &mut written.metadata,
@@ -123,7 +123,7 @@ impl Driver<PageMemory> for World {
                 } += 1;
             }
             OperationKind::Read => {
-                memory.page_mut(page).copy_from_slice(self.ram.page(member, at));
+                memory.page_mut(page).copy_from_slice(self.ram.page(member.number(), at));
                 self.written.reads += 1;
             }
             OperationKind::Flush => self.written.flushes += 1,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use comfy_table::Table;
+use stripewise_array::MemberNo;
 use stripewise_base::prng::Prng;
 use stripewise_engine::Engine;
 use stripewise_runs::SchemeSpec;
@@ -186,7 +187,7 @@ impl<'a> Report<'a> {
             let whole = drive(&mut engine, &load, &mut self.random)?;
             drop(engine);
             let mut engine = bed.create()?;
-            engine.fail(1)?;
+            engine.fail(MemberNo::new(1))?;
             runs.push((drive(&mut engine, &load, &mut self.random)?, whole));
         }
         self.row(name, &runs, "the whole array", 1.0);
@@ -223,7 +224,7 @@ impl<'a> Report<'a> {
         if !self.wants("rebuild") {
             return Ok(());
         }
-        engine.fail(1)?;
+        engine.fail(MemberNo::new(1))?;
         let before = engine.status().members[1].counts.writes;
         let seconds = rebuild(bed, engine)?;
         let pages = engine.status().members[1].counts.writes - before;
@@ -243,7 +244,7 @@ impl<'a> Report<'a> {
             let mut runs = Vec::new();
             for _ in 0..self.arguments.runs {
                 let whole = drive(engine, &case.load, &mut self.random)?;
-                engine.fail(1)?;
+                engine.fail(MemberNo::new(1))?;
                 let degraded = drive(engine, &case.load, &mut self.random)?;
                 runs.push((degraded, whole));
                 rebuild(bed, engine)?;
@@ -338,7 +339,7 @@ fn rebuild(bed: &Bed, engine: &mut Engine) -> Result<f64> {
     }
     let file = bed.replacement()?;
     let watch = Watch::start();
-    engine.replace(1, file)?;
+    engine.replace(MemberNo::new(1), file)?;
     while engine.status().rebuild.is_some() {
         ensure!(engine.step(), "the rebuild does not end");
     }

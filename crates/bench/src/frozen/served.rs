@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 use stripewise_array::cache::CachePolicy;
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    AssemblyOptions, Controller, Identity, Metadata, Persistence, Scheme, SubmitError, create,
+    AssemblyOptions, Controller, Identity, MemberNo, Metadata, Persistence, Scheme, SubmitError, create,
 };
 use stripewise_engine::{
     Engine, FileMedia, Files, IoMode, MemberFile, Options, PlanRecord, Rejected, Request, Timekeeping,
@@ -27,7 +27,7 @@ const PAGE: u32 = 4096;
 const REQUESTS: u32 = 400;
 const DEPTH: usize = 8;
 /// The member that fails, the number of requests before, and the number of requests before another takes its place.
-const FAILS: (u16, usize) = (2, 100);
+const FAILS: (MemberNo, usize) = (MemberNo::new(2), 100);
 const REPLACED: usize = 250;
 
 /// The runs of `scheme`.

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use anyhow::Result;
 use stripewise_array::update::{Choice, ParityUpdate, Routine};
 use stripewise_array::{
-    Acknowledgement, HostRequest, MemberLoad, NoMemory, Operation, OperationKind, PlanView, Scheme,
+    Acknowledgement, HostRequest, MemberLoad, MemberNo, NoMemory, Operation, OperationKind, PlanView, Scheme,
     SubmitError,
 };
 use stripewise_base::Nanos;
@@ -116,8 +116,8 @@ fn degraded(config: &RunConfig, mut source: Workload) -> Result<String> {
     simulation.array.assume_written(config.precondition.pages(pages));
     for (member, share) in [(1, 3), (4, 2)] {
         while simulation.world.host.acknowledged < u64::from(REQUESTS / share) && simulation.step() {}
-        if simulation.array.tolerates_loss_of(member) {
-            simulation.fail_member(member);
+        if simulation.array.tolerates_loss_of(MemberNo::new(member)) {
+            simulation.fail_member(MemberNo::new(member));
         }
     }
     simulation.run();

@@ -1,6 +1,7 @@
 //! Cases from combinations: the stress test with a given scheme. Everything that the combination leaves open is drawn
 //! from the seed: settings of the policies, devices, sizes of queues, requests and faults.
 
+use stripewise_array::MemberNo;
 use stripewise_array::Scheme;
 use stripewise_array::WindowSize;
 use stripewise_array::cache::CachePolicy;
@@ -227,7 +228,7 @@ fn lose_a_member(draw: &mut Draw, geometry: &Geometry, case: &mut Case) {
         None => {
             let member = draw.between(0, u64::from(geometry.members) - 1) as u16;
             let manner = draw.one_of(&[Manner::Gone, Manner::Silent, Manner::FailedWrite]);
-            case.losses.push(Loss { event, member, manner });
+            case.losses.push(Loss { event, member: MemberNo::new(member), manner });
         }
     }
 }

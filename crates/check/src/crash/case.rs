@@ -1,6 +1,7 @@
 //! A case: everything that determines the life of an array, from its creation through every power loss.
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::MemberNo;
 use stripewise_base::suggest::{ConfigError, read_toml};
 
 use super::corruption::Corruption;
@@ -19,7 +20,7 @@ pub struct Strike {
     pub event: u64,
     /// The member.
     #[serde(alias = "element")]
-    pub member: u16,
+    pub member: MemberNo,
     /// The kind of fault.
     pub wrong: Wrong,
     /// Determines the place of the fault, as far as it is open.
@@ -34,7 +35,7 @@ pub struct Comeback {
     pub event: u64,
     /// The member.
     #[serde(alias = "element")]
-    pub member: u16,
+    pub member: MemberNo,
     /// Whether a replacement comes instead, with arbitrary content.
     pub is_another: bool,
     /// Whether it returns with its content of an earlier time, if one was saved.
@@ -50,7 +51,7 @@ pub struct Moment {
     pub event: u64,
     /// The member.
     #[serde(alias = "element")]
-    pub member: u16,
+    pub member: MemberNo,
 }
 
 /// A member is rolled back to an earlier snapshot while the array is stopped.
@@ -59,7 +60,7 @@ pub struct Moment {
 pub struct PutBack {
     /// The member.
     #[serde(alias = "element")]
-    pub member: u16,
+    pub member: MemberNo,
     /// Determines the snapshot.
     pub choice: u64,
 }
@@ -101,7 +102,7 @@ pub struct Era {
     pub twice: bool,
     /// Members that are not offered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub absent: Vec<u16>,
+    pub absent: Vec<MemberNo>,
     /// Members that are rolled back to an earlier snapshot before the era.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub older: Vec<PutBack>,

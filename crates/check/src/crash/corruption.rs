@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::MemberNo;
 use stripewise_array::format::{
     CheckpointHeader, ChecksumPage, Commit, Entry, EntryRole, IntentPage, RedoRecord, SUPERBLOCK_BYTES,
     Summary, SummaryHeader, Superblock, crc32c, superblock_pages,
@@ -89,7 +90,7 @@ struct Batch {
     entries: Vec<Entry>,
     /// Host pages that the batch contains or trims.
     touched: Vec<u64>,
-    copies: Vec<(u16, u32)>,
+    copies: Vec<(MemberNo, u32)>,
 }
 
 impl Target {
@@ -166,8 +167,9 @@ impl Corruption {
                 }
                 let width = u64::from(shape.members / shape.groups);
                 let first = self.choice % width;
-                let its = (0..=u64::from(shape.kind.parity())).map(|nth| ((first + nth) % width) as u16);
-                doubt.nameless = its.clone().fold(0, |all, member| all | 1 << member);
+                let its = (0..=u64::from(shape.kind.parity()))
+                    .map(|nth| MemberNo::at(((first + nth) % width) as usize));
+                doubt.nameless = its.clone().fold(0, |all, member| all | member.bit());
                 let back = shape.pages - span;
                 its.flat_map(|member| (0..span).chain(back..shape.pages).map(move |page| (member, page)))
                     .collect()
@@ -185,7 +187,7 @@ impl Corruption {
                 let (mut is_left, mut is_left_there) = (false, false);
                 for (member, _) in others {
                     is_left = true;
-                    is_left_there |= lost >> member & 1 == 0;
+                    is_left_there |= !member.is_in(lost);
                 }
                 (doubt.is_hopeless, doubt.may_be_hopeless) = (!is_left, !is_left_there);
                 doubt.pages = every_page(shape);
@@ -216,7 +218,7 @@ impl Corruption {
                 doubt.rows.insert(row);
                 let width = u64::from(shape.members / shape.groups);
                 (0..=u64::from(shape.kind.parity()))
-                    .map(|nth| (((self.choice / 7 + nth) % width) as u16, row))
+                    .map(|nth| (MemberNo::at(((self.choice / 7 + nth) % width) as usize), row))
                     .collect()
             }
             Target::Stripe => {
@@ -264,7 +266,7 @@ impl Corruption {
         let is_there = |batch: &Batch, slot: u32, entry: &Entry| {
             let (member, page) = place_of(&block, batch.header.segment, slot);
             let Ok(content) = members.read(member, page) else { return false };
-            lost >> member & 1 == 0
+            !member.is_in(lost)
                 && match entry.role {
                     EntryRole::Copy => Summary::parse(content).is_ok_and(|copy| copy.header == batch.header),
                     EntryRole::Data | EntryRole::P | EntryRole::Q => crc32c(content) == entry.checksum,
@@ -290,7 +292,7 @@ impl Corruption {
         members: &Members,
         lost: u64,
         doubt: &mut Doubt,
-    ) -> Option<Vec<(u16, u32)>> {
+    ) -> Option<Vec<(MemberNo, u32)>> {
         let block = superblock(shape, members)?;
         let slots = (batch.header.first..).zip(&batch.entries);
         let slots_in_use: Vec<(u32, &Entry)> = slots
@@ -301,12 +303,12 @@ impl Corruption {
         let first = (self.choice / 11) as usize;
         let count = (shape.kind.parity() as usize + 1).min(stripe.len());
         let place = |slot: u32| place_of(&block, batch.header.segment, slot);
-        let destroyed: Vec<(u16, u32)> =
+        let destroyed: Vec<(MemberNo, u32)> =
             (0..count).map(|nth| place(stripe[(first + nth) % stripe.len()].0)).collect();
         // Chunks that were lost or damaged earlier can no longer be decoded either.
-        let is_gone = |at @ (member, page): (u16, u32), checksum: u32| {
+        let is_gone = |at @ (member, page): (MemberNo, u32), checksum: u32| {
             let is_right = || members.read(member, page).is_ok_and(|content| crc32c(content) == checksum);
-            destroyed.contains(&at) || lost >> member & 1 != 0 || !is_right()
+            destroyed.contains(&at) || member.is_in(lost) || !is_right()
         };
         let data = stripe.iter().filter(|(_, entry)| entry.role == EntryRole::Data);
         let gone = data.filter(|(slot, entry)| is_gone(place(*slot), entry.checksum));
@@ -316,7 +318,7 @@ impl Corruption {
 
     /// The header of a record of the redo journal, in all copies. Not the last record, which may have been in flight,
     /// nor the one before it, without which no record is replayed.
-    fn record(self, shape: &Shape, members: &Members, doubt: &mut Doubt) -> Option<Vec<(u16, u32)>> {
+    fn record(self, shape: &Shape, members: &Members, doubt: &mut Doubt) -> Option<Vec<(MemberNo, u32)>> {
         let block = superblock(shape, members)?;
         let of = |page: &[u8]| RedoRecord::parse(page).ok().filter(|record| record.epoch == block.epoch);
         let newest = pages(members).filter_map(|(_, page)| of(page)).max_by_key(|record| record.number)?;
@@ -335,10 +337,10 @@ impl Corruption {
 }
 
 /// The complete checkpoints: the member, and the checkpoint's epoch and number.
-fn whole_checkpoints(shape: &Shape, members: &Members) -> impl Iterator<Item = (u16, (u32, u64))> {
+fn whole_checkpoints(shape: &Shape, members: &Members) -> impl Iterator<Item = (MemberNo, (u32, u64))> {
     let area = superblock(shape, members).map(|block| block.checkpoint).unwrap_or_default();
     let slots = [area.first, area.first + area.pages];
-    let places = (0..members.count()).flat_map(move |member| slots.map(|first| (member, first)));
+    let places = members.all().flat_map(move |member| slots.map(|first| (member, first)));
     places.filter_map(move |(member, first)| {
         let mut its = (first..first + area.pages).map(|page| members.read(member, page).ok());
         let header = CheckpointHeader::parse(its.next()??).ok()?;
@@ -351,22 +353,21 @@ fn whole_checkpoints(shape: &Shape, members: &Members) -> impl Iterator<Item = (
 }
 
 /// All pages of all members, as reads would return them.
-fn pages(members: &Members) -> impl Iterator<Item = ((u16, u32), &[u8])> {
-    let places =
-        (0..members.count()).flat_map(|member| (0..members.pages(member)).map(move |page| (member, page)));
+fn pages(members: &Members) -> impl Iterator<Item = ((MemberNo, u32), &[u8])> {
+    let places = members.all().flat_map(|member| (0..members.pages(member)).map(move |page| (member, page)));
     places.filter_map(|(member, page)| Some(((member, page), &**members.read(member, page).ok()?)))
 }
 
 /// The places of the pages for which `is_it` returns true.
-fn all(members: &Members, is_it: impl Fn(&[u8]) -> bool) -> Vec<(u16, u32)> {
+fn all(members: &Members, is_it: impl Fn(&[u8]) -> bool) -> Vec<(MemberNo, u32)> {
     pages(members).filter(|(_, page)| is_it(page)).map(|(at, _)| at).collect()
 }
 
 /// The member and page of a slot of a segment.
-fn place_of(block: &Superblock, segment: u32, slot: u32) -> (u16, u32) {
+fn place_of(block: &Superblock, segment: u32, slot: u32) -> (MemberNo, u32) {
     let (width, groups) = (u32::from(block.members_of_group), u32::from(block.groups));
     let row = segment / groups * block.segment_rows + slot / width;
-    ((segment % groups * width + slot % width) as u16, block.data.first + row)
+    (MemberNo::at((segment % groups * width + slot % width) as usize), block.data.first + row)
 }
 
 /// The superblock with the greatest epoch among all copies.
@@ -378,15 +379,14 @@ pub(super) fn superblock(shape: &Shape, members: &Members) -> Option<Superblock>
 pub(super) fn superblocks<'a>(
     shape: &Shape,
     members: &'a Members,
-) -> impl Iterator<Item = (u16, Superblock)> + use<'a> {
+) -> impl Iterator<Item = (MemberNo, Superblock)> + use<'a> {
     let span = superblock_pages(shape.page_bytes);
-    let copy = move |member: u16, first: u32| {
+    let copy = move |member: MemberNo, first: u32| {
         let pages = (first..first + span).filter_map(|page| members.read(member, page).ok());
         let bytes: Vec<u8> = pages.flat_map(|page| page.iter().copied()).take(SUPERBLOCK_BYTES).collect();
         Superblock::parse(&bytes).ok()
     };
-    let places =
-        (0..members.count()).flat_map(move |member| [(member, 0), (member, members.pages(member) - span)]);
+    let places = members.all().flat_map(move |member| [(member, 0), (member, members.pages(member) - span)]);
     places.filter_map(move |(member, first)| Some((member, copy(member, first)?)))
 }
 

@@ -1,5 +1,6 @@
 //! Cases from seeds.
 
+use stripewise_array::MemberNo;
 use stripewise_base::prng::Prng;
 
 use super::case::{Comeback, CrashCase, Cut, Era, Moment, PutBack, Strike};
@@ -126,32 +127,33 @@ pub(crate) fn case(seed: u64, shape: Shape, sectors: u64) -> CrashCase {
             era.cuts = (0..draw.one_of(&[1, 1, 2])).map(|_| cut(&mut draw)).collect();
         }
         // Lost members may stay absent, return with outdated content, or be added to the array again.
-        era.absent =
-            (0..shape.members).filter(|member| lost & 1 << member != 0 && draw.percent(50)).collect();
+        era.absent = MemberNo::first(shape.members.into())
+            .filter(|member| member.is_in(lost) && draw.percent(50))
+            .collect();
         let parity = shape.kind.parity();
         while lost.count_ones() < parity && draw.percent(if nth == 0 { 10 } else { 35 }) {
-            let member = draw.below(shape.members.into()) as u16;
-            if lost & 1 << member == 0 {
-                lost |= 1 << member;
+            let member = MemberNo::at(draw.below(shape.members.into()) as usize);
+            if !member.is_in(lost) {
+                lost |= member.bit();
                 era.absent.push(member);
             }
         }
         if lost.count_ones() < parity && draw.percent(20) {
-            let member = draw.below(shape.members.into()) as u16;
+            let member = MemberNo::at(draw.below(shape.members.into()) as usize);
             let event = draw.below(8 * count + 1);
-            if lost & 1 << member == 0 {
-                lost |= 1 << member;
+            if !member.is_in(lost) {
+                lost |= member.bit();
                 let wrong =
                     draw.one_of(if shape.kind.has_checksums() { &Wrong::ALL[..] } else { &Wrong::REPORTED });
                 era.strikes.push(Strike { event, member, wrong, choice: draw.seed() });
             }
         }
-        for member in 0..shape.members {
-            if lost & 1 << member != 0 && draw.percent(30) {
+        for member in MemberNo::first(shape.members.into()) {
+            if member.is_in(lost) && draw.percent(30) {
                 let (event, is_another) = (draw.below(8 * count + 1), draw.percent(50));
                 era.comebacks.push(Comeback { event, member, is_another, is_older: false });
                 // The rebuild may be complete before the next loss; the scenario determines whether it is.
-                lost &= !(u64::from(draw.percent(60)) << member);
+                lost &= if draw.percent(60) { !member.bit() } else { u64::MAX };
             }
         }
         if draw.percent(15) {
@@ -202,7 +204,12 @@ fn policy(seed: u64, shape: &Shape, eras: &mut [Era]) -> Option<Policy> {
         let (event, member) =
             (draw.below(8 * eras[nth].asks.len() as u64 + 1), draw.below(shape.members.into()));
         let wrong = Wrong::Unreadable;
-        eras[nth].strikes.push(Strike { event, member: member as u16, wrong, choice: draw.seed() });
+        eras[nth].strikes.push(Strike {
+            event,
+            member: MemberNo::at(member as usize),
+            wrong,
+            choice: draw.seed(),
+        });
         eras[nth].scrubs.push(event + draw.below(8));
     }
     Some(policy)
@@ -225,14 +232,14 @@ pub(super) fn corruption(seed: u64, target: Target) -> Corruption {
 /// not change.
 fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
     let mut draw = Draw(Prng::stream(seed, 0x7061_7374));
-    let mut remembered: Vec<u16> = Vec::new();
+    let mut remembered: Vec<MemberNo> = Vec::new();
     for era in eras {
         let events = 8 * era.asks.len() as u64 + 1;
         if draw.percent(40) && !remembered.is_empty() {
             era.older.push(PutBack { member: draw.one_of(&remembered), choice: draw.seed() });
         }
         for _ in 0..draw.one_of(&[0, 1, 2, 4]) {
-            let member = draw.below(shape.members.into()) as u16;
+            let member = MemberNo::at(draw.below(shape.members.into()) as usize);
             era.moments.push(Moment { event: draw.below(events), member });
         }
         for one in &mut era.comebacks {
@@ -245,7 +252,7 @@ fn past(seed: u64, shape: &Shape, eras: &mut [Era]) {
         era.stops = draw.percent(20);
         if shape.kind.has_checksums() && draw.percent(12) {
             let (event, choice) = (draw.below(events), draw.seed());
-            let member = draw.below(shape.members.into()) as u16;
+            let member = MemberNo::at(draw.below(shape.members.into()) as usize);
             era.moments.push(Moment { event: draw.below(event + 1), member });
             era.strikes.push(Strike { event, member, wrong: Wrong::RolledBack, choice });
         }

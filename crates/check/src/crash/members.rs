@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::MemberNo;
 use stripewise_array::Outcome;
 use stripewise_base::prng::Prng;
 
@@ -112,7 +113,7 @@ impl CrashMember {
 /// A sector for which several contents may be durable.
 #[derive(Clone, Debug)]
 pub(crate) struct Undecided {
-    pub(crate) member: u16,
+    pub(crate) member: MemberNo,
     pub(crate) page: u32,
     pub(crate) sector: u32,
     /// The possible contents, all different, the durable one first.
@@ -122,7 +123,7 @@ pub(crate) struct Undecided {
 /// A write that is not answered yet.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlight {
-    pub(crate) member: u16,
+    pub(crate) member: MemberNo,
     pub(crate) page: u32,
     pub(crate) content: Content,
 }
@@ -151,26 +152,31 @@ impl Members {
         Self { page_bytes: page_bytes as usize, each: vec![member; count as usize] }
     }
 
+    /// The members, ascending.
+    pub(crate) fn all(&self) -> impl Iterator<Item = MemberNo> + use<> {
+        MemberNo::first(self.each.len() as u32)
+    }
+
     pub(crate) fn count(&self) -> u16 {
         self.each.len() as u16
     }
 
     /// Pages of a member.
-    pub(crate) fn pages(&self, member: u16) -> u32 {
-        self.each[member as usize].durable.len() as u32
+    pub(crate) fn pages(&self, member: MemberNo) -> u32 {
+        self.each[member.index()].durable.len() as u32
     }
 
     /// A member becomes larger. Snapshots of a smaller one do not count any more.
-    pub(crate) fn grow(&mut self, member: u16, pages: u32) {
+    pub(crate) fn grow(&mut self, member: MemberNo, pages: u32) {
         let zeros: Content = vec![0; self.page_bytes].into();
-        let one = &mut self.each[member as usize];
+        let one = &mut self.each[member.index()];
         one.durable.extend((0..pages).map(|_| zeros.clone()));
         one.past.clear();
     }
 
     /// Takes a member from `other`, a copy of these members that has changed since.
-    pub(crate) fn take(&mut self, member: u16, other: &Self) {
-        self.each[member as usize] = other.each[member as usize].clone();
+    pub(crate) fn take(&mut self, member: MemberNo, other: &Self) {
+        self.each[member.index()] = other.each[member.index()].clone();
     }
 
     pub(crate) fn page_bytes(&self) -> usize {
@@ -178,8 +184,8 @@ impl Members {
     }
 
     /// The result of a read of a page.
-    pub(crate) fn read(&self, member: u16, page: u32) -> Result<&Content, Outcome> {
-        let one = &self.each[member as usize];
+    pub(crate) fn read(&self, member: MemberNo, page: u32) -> Result<&Content, Outcome> {
+        let one = &self.each[member.index()];
         if one.is_lost {
             return Err(Outcome::Timeout);
         }
@@ -190,13 +196,13 @@ impl Members {
     }
 
     /// A write of a page does not reach its member.
-    pub(crate) fn leave_unwritten(&mut self, member: u16, page: u32) {
-        self.each[member as usize].unwritten.push(page);
+    pub(crate) fn leave_unwritten(&mut self, member: MemberNo, page: u32) {
+        self.each[member.index()].unwritten.push(page);
     }
 
     /// Answers a write.
-    pub(crate) fn write(&mut self, member: u16, page: u32, content: Content) -> Outcome {
-        let one = &mut self.each[member as usize];
+    pub(crate) fn write(&mut self, member: MemberNo, page: u32, content: Content) -> Outcome {
+        let one = &mut self.each[member.index()];
         if one.is_lost {
             return Outcome::Timeout;
         }
@@ -216,14 +222,14 @@ impl Members {
     }
 
     /// Number of answered writes of a member, which a flush that begins now covers.
-    pub(crate) fn answered(&self, member: u16) -> u64 {
-        self.each[member as usize].answered
+    pub(crate) fn answered(&self, member: MemberNo) -> u64 {
+        self.each[member.index()].answered
     }
 
     /// Answers a flush that covers the first `until` writes.
-    pub(crate) fn flush(&mut self, member: u16, until: u64) -> Outcome {
+    pub(crate) fn flush(&mut self, member: MemberNo, until: u64) -> Outcome {
         let page_bytes = self.page_bytes;
-        let one = &mut self.each[member as usize];
+        let one = &mut self.each[member.index()];
         if one.is_lost {
             return Outcome::Timeout;
         }
@@ -260,8 +266,8 @@ impl Members {
     }
 
     /// Injects a fault; `choice` determines its place or details. False if the fault has no effect.
-    pub(crate) fn go_wrong(&mut self, member: u16, wrong: Wrong, choice: u64) -> bool {
-        let one = &mut self.each[member as usize];
+    pub(crate) fn go_wrong(&mut self, member: MemberNo, wrong: Wrong, choice: u64) -> bool {
+        let one = &mut self.each[member.index()];
         match wrong {
             Wrong::Lost => one.is_lost = true,
             Wrong::Unreadable | Wrong::Rot => {
@@ -282,34 +288,34 @@ impl Members {
     }
 
     /// Whether a fault of `member` is still to strike, or the member is gone.
-    pub(crate) fn is_armed(&self, member: u16) -> bool {
-        let one = &self.each[member as usize];
+    pub(crate) fn is_armed(&self, member: MemberNo) -> bool {
+        let one = &self.each[member.index()];
         one.armed.is_some() || one.is_lost
     }
 
     /// The pages of all members but those of `except` that may lose with power what reads return, although flushes succeed.
     pub(crate) fn forsaken(&self, except: u64) -> impl Iterator<Item = u32> + '_ {
-        let those = (0..).zip(&self.each).filter(move |(member, _)| except >> member & 1 == 0);
+        let those = self.all().zip(&self.each).filter(move |(member, _)| !member.is_in(except));
         let changes = those.flat_map(|(_, one)| &one.changes);
         changes.filter(|change| change.is_forsaken).map(|change| change.page)
     }
 
     /// Whether `member` may lose with power what reads return, although flushes succeed.
-    pub(crate) fn has_forsaken(&self, member: u16) -> bool {
-        self.each[member as usize].changes.iter().any(|change| change.is_forsaken)
+    pub(crate) fn has_forsaken(&self, member: MemberNo) -> bool {
+        self.each[member.index()].changes.iter().any(|change| change.is_forsaken)
     }
 
     /// Damages `percent` of the pages of `member` for which `is_meant` returns true and which hold something: their content
     /// changes, or with `is_reported` they cannot be read. Returns the number of damaged pages.
     pub(crate) fn damage(
         &mut self,
-        member: u16,
+        member: MemberNo,
         percent: u64,
         is_reported: bool,
         random: &mut Prng,
         is_meant: impl Fn(u32) -> bool,
     ) -> u64 {
-        let one = &mut self.each[member as usize];
+        let one = &mut self.each[member.index()];
         let mut count = 0;
         for page in (0..one.durable.len() as u32).filter(|&page| is_meant(page)) {
             let is_used = one.durable[page as usize].iter().any(|&byte| byte != 0);
@@ -330,19 +336,19 @@ impl Members {
     }
 
     /// Saves a snapshot of a member's durable content.
-    pub(crate) fn remember(&mut self, member: u16) {
-        let one = &mut self.each[member as usize];
+    pub(crate) fn remember(&mut self, member: MemberNo) {
+        let one = &mut self.each[member.index()];
         one.past.push(one.durable.as_slice().into());
     }
 
     /// Whether a member has a snapshot.
-    pub(crate) fn has_past(&self, member: u16) -> bool {
-        !self.each[member as usize].past.is_empty()
+    pub(crate) fn has_past(&self, member: MemberNo) -> bool {
+        !self.each[member.index()].past.is_empty()
     }
 
     /// Rolls a member back to one of its snapshots, selected by `choice`. False if there is none.
-    pub(crate) fn put_back(&mut self, member: u16, choice: u64) -> bool {
-        let one = &mut self.each[member as usize];
+    pub(crate) fn put_back(&mut self, member: MemberNo, choice: u64) -> bool {
+        let one = &mut self.each[member.index()];
         let Some(nth) = choice.checked_rem(one.past.len() as u64) else { return false };
         one.durable.clone_from_slice(&one.past[nth as usize]);
         one.unreadable.clear();
@@ -351,8 +357,8 @@ impl Members {
     }
 
     /// Destroys a page permanently: it cannot be read, or has wrong content, such as zeros.
-    pub(crate) fn destroy(&mut self, member: u16, page: u32, choice: u64) {
-        let one = &mut self.each[member as usize];
+    pub(crate) fn destroy(&mut self, member: MemberNo, page: u32, choice: u64) {
+        let one = &mut self.each[member.index()];
         match [None, Some(0), Some(0xA5)][(choice % 3) as usize] {
             None => one.unreadable.push(page),
             Some(byte) => one.durable[page as usize] = vec![byte; self.page_bytes].into(),
@@ -360,15 +366,15 @@ impl Members {
     }
 
     /// Whether a member no longer answers.
-    pub(crate) fn is_lost(&self, member: u16) -> bool {
-        self.each[member as usize].is_lost
+    pub(crate) fn is_lost(&self, member: MemberNo) -> bool {
+        self.each[member.index()].is_lost
     }
 
     /// Replaces a member by another one with the same durable content, or with one wrong byte value on all pages, such as
     /// zeros. It lacks what was not durable: if power is lost before superblocks know of the replacement, it is taken for the
     /// member.
-    pub(crate) fn replace(&mut self, member: u16, choice: u64) {
-        let one = &mut self.each[member as usize];
+    pub(crate) fn replace(&mut self, member: MemberNo, choice: u64) {
+        let one = &mut self.each[member.index()];
         (one.is_lost, one.armed) = (false, None);
         one.unreadable.clear();
         one.unwritten.extend(one.changes.drain(..).map(|change| change.page));
@@ -393,7 +399,7 @@ impl Members {
         let mut undecided: Vec<Undecided> = Vec::new();
         for (member, one) in (0..).zip(&self.each) {
             let answered = one.changes.iter().filter(|change| !change.is_forsaken);
-            let begun = in_flight.iter().filter(|flight| flight.member == member);
+            let begun = in_flight.iter().filter(|flight| flight.member == MemberNo::new(member));
             let writes: Vec<(u32, &Content)> = answered
                 .map(|change| (change.page, &change.content))
                 .chain(begun.map(|flight| (flight.page, &flight.content)))
@@ -414,7 +420,7 @@ impl Members {
                         }
                     }
                     if versions.len() > 1 {
-                        undecided.push(Undecided { member, page, sector, versions });
+                        undecided.push(Undecided { member: MemberNo::new(member), page, sector, versions });
                     }
                 }
             }
@@ -426,7 +432,7 @@ impl Members {
     pub(crate) fn kill(&mut self, in_flight: &[InFlight], seed: u64) {
         let mut random = Prng::stream(seed, 0x6B69_6C6C);
         for InFlight { member, page, content } in in_flight {
-            let one = &mut self.each[*member as usize];
+            let one = &mut self.each[(*member).index()];
             let percent = [0, 50, 100][random.below(3) as usize];
             // A part of a page does not make the rest of it readable.
             if one.is_lost || percent == 0 || percent < 100 && !one.is_readable(*page) {
@@ -454,7 +460,7 @@ impl Members {
             let Undecided { member, page, .. } = undecided[first];
             let same = |one: &&Undecided| (one.member, one.page) == (member, page);
             let count = undecided[first..].iter().take_while(same).count();
-            let CrashMember { durable, unreadable, .. } = &mut self.each[member as usize];
+            let CrashMember { durable, unreadable, .. } = &mut self.each[member.index()];
             let place = &mut durable[page as usize];
             let mut bytes = place.to_vec();
             let mut is_old = false;

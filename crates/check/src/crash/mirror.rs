@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use stripewise_array::{
-    Acknowledgement, AssembleError, At, Bug, HostRequest, Media, Operation, OperationId, OperationKind,
-    Outcome, RecoveryReport, RequestKind, SubmitError,
+    Acknowledgement, AssembleError, At, Bug, HostRequest, Media, MemberNo, Operation, OperationId,
+    OperationKind, Outcome, RecoveryReport, RequestKind, SubmitError,
 };
 use stripewise_base::Nanos;
 
@@ -210,7 +210,7 @@ impl<const FLAW: u8> Mirror<FLAW> {
             OperationKind::Flush => {
                 let first = usize::from(FLAW == FLUSH_LEAVES_ONE_OUT);
                 let flushed = present[first..].iter().filter(|_| FLAW != FLUSH_DROPPED);
-                flushed.for_each(|&member| put(member, 0, 0, None));
+                flushed.for_each(|&member| put(MemberNo::new(member), 0, 0, None));
             }
             OperationKind::Trim if FLAW == TRIM_LOST => {}
             _ => {
@@ -222,7 +222,7 @@ impl<const FLAW: u8> Mirror<FLAW> {
                         FLAW == LAST_PAGE_ELSEWHERE && page == self.pages - 1 && content.is_some();
                     let page = if is_astray { page - 1 } else { page };
                     let to = if kind == OperationKind::Read { &present[..1] } else { &present[..] };
-                    to.iter().for_each(|&member| put(member, page, nth, content));
+                    to.iter().for_each(|&member| put(MemberNo::new(member), page, nth, content));
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! and lets a hot spare take the place of a member that is out.
 
 use serde::{Deserialize, Serialize};
+use stripewise_array::MemberNo;
 use stripewise_array::format::FailReason;
 use stripewise_array::health::{ArrayState, Ledger, MembersHealth, Spares};
 use stripewise_base::Nanos;
@@ -41,20 +42,20 @@ impl Monitor {
     pub(crate) fn look(&mut self, now: Nanos, ledgers: &[Ledger]) {
         self.seen = errors(ledgers);
         for (member, ledger) in (0..).zip(ledgers) {
-            self.health.of_mut(member).take(now, ledger.counts());
-            self.health.judge(now, member);
+            self.health.of_mut(MemberNo::new(member)).take(now, ledger.counts());
+            self.health.judge(now, MemberNo::new(member));
         }
     }
 
     /// Whether to fail `member` now, and why.
-    pub(crate) fn fails(&mut self, now: Nanos, member: u16, state: &ArrayState) -> Option<FailReason> {
+    pub(crate) fn fails(&mut self, now: Nanos, member: MemberNo, state: &ArrayState) -> Option<FailReason> {
         let state = ArrayState { spares: self.spares.count(), ..state.clone() };
         let over = self.health.over_limit(now, member, &state)?;
         over.kept_because.is_none().then_some(over.reason)
     }
 
     /// Another device has the place of `member`, or the same one with another history.
-    pub(crate) fn welcome(&mut self, member: u16, ledger: &Ledger) {
+    pub(crate) fn welcome(&mut self, member: MemberNo, ledger: &Ledger) {
         self.health.welcome(member, ledger.counts());
     }
 
@@ -67,8 +68,8 @@ impl Monitor {
     pub(crate) fn next_spare(
         &mut self,
         state: &ArrayState,
-        accepts: impl Fn(u16, u32) -> bool,
-    ) -> Option<u16> {
+        accepts: impl Fn(MemberNo, u32) -> bool,
+    ) -> Option<MemberNo> {
         self.spares.next_for(state, accepts).map(|(member, ..)| member)
     }
 }

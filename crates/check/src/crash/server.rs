@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use stripewise_array::ScrubCounts;
 use stripewise_array::format::{FailReason, Uuid};
-use stripewise_array::{Acknowledgement, HostRequest, Outcome, Rejoining, RequestKind, SubmitError};
+use stripewise_array::{
+    Acknowledgement, HostRequest, MemberNo, Outcome, Rejoining, RequestKind, ScrubCounts, SubmitError,
+};
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
@@ -144,28 +145,28 @@ impl<S: SystemUnderTest> Server<S> {
     }
 
     /// Whether the array serves without all content of `member`.
-    pub(crate) fn is_incomplete(&self, member: u16) -> bool {
+    pub(crate) fn is_incomplete(&self, member: MemberNo) -> bool {
         self.system.is_without(member) || self.system.is_joining(member)
     }
 
     /// Takes `member` out of the array.
-    pub(crate) fn fail(&mut self, member: u16, reason: FailReason) {
+    pub(crate) fn fail(&mut self, member: MemberNo, reason: FailReason) {
         self.system.fail(self.now, member, reason, &mut self.driver);
-        self.driver.gone |= 1 << member;
+        self.driver.gone |= member.bit();
     }
 
     /// From now on the array is monitored as `policy` says.
     pub(crate) fn watch(&mut self, policy: Policy) {
         let members = &self.driver.members;
-        let pages = (0..members.count()).map(|member| members.pages(member)).max();
-        self.monitor = Monitor::new(policy, members.count(), pages.unwrap_or(0));
+        let pages = members.all().map(|member| members.pages(member)).max().unwrap_or(0);
+        self.monitor = Monitor::new(policy, members.count(), pages);
     }
 
     /// Fails the members beyond the error limit, and lets spares come.
     fn monitor(&mut self) {
         if self.monitor.is_due(&self.driver.ledgers) {
             self.monitor.look(self.now, &self.driver.ledgers);
-            for member in 0..self.driver.members.count() {
+            for member in self.driver.members.all() {
                 let Some(state) = self.system.state() else { return };
                 if let Some(reason) = self.monitor.fails(self.now, member, &state) {
                     self.limited += 1;
@@ -173,8 +174,8 @@ impl<S: SystemUnderTest> Server<S> {
                 }
             }
         }
-        let is_without = |member| self.system.is_without(member);
-        if self.monitor.has_spare() && (0..self.driver.members.count()).any(is_without) {
+        let mut members = self.driver.members.all();
+        if self.monitor.has_spare() && members.any(|member| self.system.is_without(member)) {
             self.send_spare();
         }
     }
@@ -183,10 +184,10 @@ impl<S: SystemUnderTest> Server<S> {
     fn send_spare(&mut self) {
         let Some(state) = self.system.state() else { return };
         let (system, comebacks, joining) = (&self.system, &self.comebacks, &self.joining);
-        let is_free = |member: u16| {
-            joining.members() & 1 << member == 0 && comebacks.iter().all(|one| one.member != member)
+        let is_free = |member: MemberNo| {
+            !member.is_in(joining.members()) && comebacks.iter().all(|one| one.member != member)
         };
-        let accepts = |member: u16, pages: u32| {
+        let accepts = |member, pages| {
             is_free(member) && system.accepts(member, Rejoining::Replacement { uuid: Uuid([1; 16]), pages })
         };
         if let Some(member) = self.monitor.next_spare(&state, accepts) {
@@ -273,13 +274,13 @@ impl<S: SystemUnderTest> Server<S> {
     /// Lets the array continue the work that assembly has begun.
     pub(crate) fn resume(&mut self) {
         self.system.resume(self.now, &mut self.driver);
-        for member in (0..self.driver.members.count()).filter(|&member| self.system.is_joining(member)) {
+        for member in self.driver.members.all().filter(|&member| self.system.is_joining(member)) {
             self.joining.add(member);
         }
     }
 
     /// The fixed places of host pages: member, page, and first sector.
-    pub(crate) fn homes(&self) -> impl Iterator<Item = (u16, u32, u64)> + '_ {
+    pub(crate) fn homes(&self) -> impl Iterator<Item = (MemberNo, u32, u64)> + '_ {
         let pages = self.model.sectors() / self.page_sectors;
         (0..pages).filter_map(|page| {
             let (member, at) = self.system.home(page)?;
@@ -315,7 +316,7 @@ impl<S: SystemUnderTest> Server<S> {
     /// Adds the member of `one`, if it can return before `event` and the array accepts it.
     fn take_back(&mut self, mut one: Comeback, event: u64, choice: u64) -> Option<Comeback> {
         let SimDriver { members, flights, .. } = &mut self.driver;
-        let bit = 1 << one.member;
+        let bit = one.member.bit();
         let can_come = one.event <= event
             && self.system.is_without(one.member)
             && self.joining.members() & bit == 0
@@ -342,7 +343,7 @@ impl<S: SystemUnderTest> Server<S> {
         self.driver.absent &= !bit;
         self.driver.gone &= !bit;
         self.system.rejoin(self.now, one.member, how, &mut self.driver);
-        self.monitor.welcome(one.member, &self.driver.ledgers[usize::from(one.member)]);
+        self.monitor.welcome(one.member, &self.driver.ledgers[one.member.index()]);
         Some(one)
     }
 

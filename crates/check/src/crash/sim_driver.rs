@@ -3,7 +3,7 @@
 use stripewise_array::coordination::GcControl;
 use stripewise_array::health::Ledger;
 use stripewise_array::{
-    Acknowledgement, Admission, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome,
+    Acknowledgement, Admission, Driver, MemberLoad, MemberNo, Operation, OperationId, OperationKind, Outcome,
     PageMemory, PlanId, Timer,
 };
 use stripewise_base::Nanos;
@@ -75,7 +75,7 @@ impl SimDriver {
     /// Queues an operation; `content` is the content of a write.
     pub(crate) fn put(&mut self, id: OperationId, operation: Operation, page: u32, content: Option<&[u8]>) {
         let Operation { member, page: at, kind, .. } = operation;
-        if self.absent & 1 << member != 0 {
+        if member.is_in(self.absent) {
             self.wrong = Some(format!("a {kind:?} of page {at} of member {member}, which the array has not"));
         } else if at >= self.members.pages(member) {
             self.wrong = Some(format!("a {kind:?} of page {at} of member {member}, which ends before that"));
@@ -92,7 +92,7 @@ impl SimDriver {
     pub(crate) fn take(&mut self, nth: usize) -> (Flight, Outcome, Option<Content>) {
         let mut flight = self.flights.swap_remove(nth);
         let Operation { member, page, kind, .. } = flight.operation;
-        if (self.absent | self.gone) & 1 << member != 0 {
+        if (self.absent | self.gone) & member.bit() != 0 {
             if kind == OperationKind::Write {
                 self.members.leave_unwritten(member, page);
             }
@@ -111,7 +111,7 @@ impl SimDriver {
         };
         if outcome != Outcome::Done {
             self.charges.push(Charge { member, page, offence: Offence::Error });
-            self.ledgers[usize::from(member)].failed(self.now, kind, outcome, (page, SPOT_BYTES));
+            self.ledgers[member.index()].failed(self.now, kind, outcome, (page, SPOT_BYTES));
         }
         (flight, outcome, found)
     }
@@ -157,14 +157,14 @@ impl Driver<PageMemory> for SimDriver {
         true
     }
 
-    fn member_failed(&mut self, member: u16) {
+    fn member_failed(&mut self, member: MemberNo) {
         self.charges.push(Charge { member, page: 0, offence: Offence::Failed });
     }
 
-    fn mismatched(&mut self, member: u16, page: u32) {
+    fn mismatched(&mut self, member: MemberNo, page: u32) {
         if self.was_answered {
             self.charges.push(Charge { member, page, offence: Offence::Mismatch });
-            self.ledgers[usize::from(member)].mismatched(page);
+            self.ledgers[member.index()].mismatched(page);
         }
     }
 

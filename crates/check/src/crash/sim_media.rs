@@ -1,6 +1,6 @@
 //! Members as seen by creation and assembly, with a power loss that may occur in the middle.
 
-use stripewise_array::{At, Found, Media, Outcome};
+use stripewise_array::{At, Found, Media, MemberNo, Outcome};
 use stripewise_base::prng::Prng;
 
 use super::members::{Content, InFlight, Members};
@@ -9,7 +9,7 @@ use super::members::{Content, InFlight, Members};
 pub(crate) struct SimMedia<'a> {
     members: &'a mut Members,
     /// The numbers of the members.
-    order: Vec<u16>,
+    order: Vec<MemberNo>,
     /// Writes and flushes until the power loss.
     left: Option<u64>,
     /// Writes in flight at the power loss.
@@ -20,7 +20,7 @@ pub(crate) struct SimMedia<'a> {
 
 impl<'a> SimMedia<'a> {
     /// Offers the members of `order`; power is lost after `cut` writes and flushes, if given.
-    pub(crate) fn new(members: &'a mut Members, order: Vec<u16>, cut: Option<u64>, seed: u64) -> Self {
+    pub(crate) fn new(members: &'a mut Members, order: Vec<MemberNo>, cut: Option<u64>, seed: u64) -> Self {
         let random = Prng::stream(seed, 0x6F66_6665);
         Self { members, order, left: cut, in_flight: Vec::new(), random }
     }
@@ -31,7 +31,7 @@ impl<'a> SimMedia<'a> {
     }
 
     /// The offered members, in order.
-    pub(crate) fn order(&self) -> &[u16] {
+    pub(crate) fn order(&self) -> &[MemberNo] {
         &self.order
     }
 
@@ -60,7 +60,7 @@ impl Media for SimMedia<'_> {
     }
 
     fn size(&self, member: u16) -> (u32, u32) {
-        (self.members.pages(self.order[member as usize]), self.members.page_bytes() as u32)
+        (self.members.pages(self.order[usize::from(member)]), self.members.page_bytes() as u32)
     }
 
     fn read(&mut self, at: &[At], found: &mut Found<'_>) {
@@ -114,7 +114,8 @@ mod tests {
         let content = &[1u8; 512][..];
         for cut in 0..6 {
             let mut members = Members::new(3, 8, 512);
-            let mut media = SimMedia::new(&mut members, vec![2, 0], Some(cut), 5);
+            let mut media =
+                SimMedia::new(&mut members, vec![MemberNo::new(2), MemberNo::new(0)], Some(cut), 5);
             let outcomes = media.write(&at, &[content; 4]);
             let answered = outcomes.iter().filter(|&&outcome| outcome == Outcome::Done).count() as u64;
             assert_eq!(answered, cut.min(4));
@@ -123,7 +124,7 @@ mod tests {
             let in_flight = media.cut();
             assert_eq!(in_flight.is_some(), cut <= 5);
             let undecided = members.undecided(&in_flight.unwrap_or_default());
-            assert!(undecided.iter().all(|one| one.member == 0));
+            assert!(undecided.iter().all(|one| one.member == MemberNo::new(0)));
             let expected = match cut {
                 0 => 0,
                 1..=4 => 4,

@@ -1,6 +1,8 @@
 //! Small cases for which every crash is tried: at each time, with each combination of unflushed writes (a sample if
 //! there are too many) and each set of lost members; and at each time of the following assembly.
 
+use stripewise_array::MemberNo;
+
 use super::Broken;
 use super::case::{CrashCase, Cut, Era};
 use super::counts::Counts;
@@ -258,7 +260,7 @@ impl<S: SystemUnderTest> Tries<'_, S> {
             let members = crashed.members.count();
             for (turn, set) in (nth..).zip(sets(members, crashed.spare(), crashed.lost())) {
                 // The following era alternates: nothing, a second assembly, more requests, another crash.
-                let absent = (0..members).filter(|member| set & 1 << member != 0).collect();
+                let absent = MemberNo::first(members.into()).filter(|member| member.is_in(set)).collect();
                 let mut next = Era { absent, ..Era::calm() };
                 match turn % 4 {
                     0 => next.twice = true,
@@ -302,8 +304,11 @@ impl<S: SystemUnderTest> Tries<'_, S> {
                 cuts.push(Cut { after: (after + seed) % 40, keep: Survival::Seed(seed), is_whole: false });
             }
             // In some cases a member is lost as well.
-            let absent =
-                if crashed.spare() > 0 && after % 3 == 0 { vec![(after % members) as u16] } else { vec![] };
+            let absent = if crashed.spare() > 0 && after % 3 == 0 {
+                vec![MemberNo::at((after % members) as usize)]
+            } else {
+                vec![]
+            };
             let next = Era { cuts, absent, ..Era::calm() };
             let mut scenario = crashed.clone();
             scenario.eras::<S>(std::slice::from_ref(&next)).map_err(|what| broken(keep, &next, what))?;

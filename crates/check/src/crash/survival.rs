@@ -97,15 +97,21 @@ fn drawn(undecided: &[Undecided], random: &mut Prng) -> Vec<usize> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use stripewise_array::MemberNo;
+
     use super::*;
 
-    fn undecided(member: u16, page: u32, sector: u32, versions: usize) -> Undecided {
+    fn undecided(member: MemberNo, page: u32, sector: u32, versions: usize) -> Undecided {
         Undecided { member, page, sector, versions: vec![vec![].into(); versions] }
     }
 
     #[test]
     fn the_states_are_all_combinations_from_nothing_to_everything() {
-        let sectors = [undecided(0, 1, 0, 2), undecided(0, 1, 1, 3), undecided(2, 5, 0, 2)];
+        let sectors = [
+            undecided(MemberNo::new(0), 1, 0, 2),
+            undecided(MemberNo::new(0), 1, 1, 3),
+            undecided(MemberNo::new(2), 5, 0, 2),
+        ];
         assert_eq!(states(&sectors), 12);
         let all: BTreeSet<Vec<usize>> = (0..12).map(|state| Survival::State(state).picks(&sectors)).collect();
         assert_eq!(all.len(), 12);
@@ -115,7 +121,11 @@ mod tests {
 
     #[test]
     fn seeds_come_to_every_state_of_a_few_sectors() {
-        let sectors = [undecided(0, 1, 0, 2), undecided(0, 1, 1, 2), undecided(2, 5, 0, 3)];
+        let sectors = [
+            undecided(MemberNo::new(0), 1, 0, 2),
+            undecided(MemberNo::new(0), 1, 1, 2),
+            undecided(MemberNo::new(2), 5, 0, 3),
+        ];
         let all: BTreeSet<Vec<usize>> = (0..500).map(|seed| Survival::Seed(seed).picks(&sectors)).collect();
         assert_eq!(all.len(), 12);
     }

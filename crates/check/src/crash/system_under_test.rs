@@ -4,8 +4,8 @@ use stripewise_array::ScrubCounts;
 use stripewise_array::format::{FailReason, Superblock, superblock_pages};
 use stripewise_array::health::ArrayState;
 use stripewise_array::{
-    Array, AssembleError, AssemblyOptions, Bug, Controller, HostRequest, OperationId, Outcome, PageMemory,
-    RecoveryReport, Rejoining, SubmitError, Timing,
+    Array, AssembleError, AssemblyOptions, Bug, Controller, HostRequest, MemberNo, OperationId, Outcome,
+    PageMemory, RecoveryReport, Rejoining, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -57,15 +57,15 @@ pub(crate) trait SystemUnderTest: Sized {
     fn resume(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
     /// Whether `member`, which is missing from the array, can be added now.
-    fn accepts(&self, _member: u16, _how: Rejoining) -> bool {
+    fn accepts(&self, _member: MemberNo, _how: Rejoining) -> bool {
         false
     }
 
     /// Adds `member`, which the array accepts.
-    fn rejoin(&mut self, _now: Nanos, _member: u16, _how: Rejoining, _desk: &mut SimDriver) {}
+    fn rejoin(&mut self, _now: Nanos, _member: MemberNo, _how: Rejoining, _desk: &mut SimDriver) {}
 
     /// How `member` returns, with its present content.
-    fn returned(&self, member: u16, members: &Members) -> Rejoining {
+    fn returned(&self, member: MemberNo, members: &Members) -> Rejoining {
         Rejoining::Returned { pages: members.pages(member), stamp: None }
     }
 
@@ -76,12 +76,12 @@ pub(crate) trait SystemUnderTest: Sized {
     fn stop(&mut self, _now: Nanos, _desk: &mut SimDriver) {}
 
     /// Whether `member` joins the array: it was accepted, and it is not rebuilt yet.
-    fn is_joining(&self, _member: u16) -> bool {
+    fn is_joining(&self, _member: MemberNo) -> bool {
         false
     }
 
     /// Whether the array serves without `member`.
-    fn is_without(&self, _member: u16) -> bool {
+    fn is_without(&self, _member: MemberNo) -> bool {
         false
     }
 
@@ -105,7 +105,7 @@ pub(crate) trait SystemUnderTest: Sized {
     }
 
     /// Takes `member` out.
-    fn fail(&mut self, _now: Nanos, _member: u16, _reason: FailReason, _desk: &mut SimDriver) {}
+    fn fail(&mut self, _now: Nanos, _member: MemberNo, _reason: FailReason, _desk: &mut SimDriver) {}
 
     /// The state on which the health of the array depends.
     fn state(&self) -> Option<ArrayState> {
@@ -118,7 +118,7 @@ pub(crate) trait SystemUnderTest: Sized {
     }
 
     /// The member and page of a host page that has a fixed place.
-    fn home(&self, _page: u64) -> Option<(u16, u32)> {
+    fn home(&self, _page: u64) -> Option<(MemberNo, u32)> {
         None
     }
 }
@@ -179,15 +179,15 @@ impl SystemUnderTest for Array<PageMemory> {
         self.resume(now, driver);
     }
 
-    fn accepts(&self, member: u16, how: Rejoining) -> bool {
+    fn accepts(&self, member: MemberNo, how: Rejoining) -> bool {
         self.check_rejoin(member, how).is_ok()
     }
 
-    fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining, driver: &mut SimDriver) {
+    fn rejoin(&mut self, now: Nanos, member: MemberNo, how: Rejoining, driver: &mut SimDriver) {
         self.rejoin(now, member, how, driver).expect("the array accepts it");
     }
 
-    fn returned(&self, member: u16, members: &Members) -> Rejoining {
+    fn returned(&self, member: MemberNo, members: &Members) -> Rejoining {
         let pages = members.pages(member);
         let span = superblock_pages(members.page_bytes() as u32);
         let copy = |first: u32| {
@@ -209,11 +209,11 @@ impl SystemUnderTest for Array<PageMemory> {
         self.stop(now, driver);
     }
 
-    fn is_joining(&self, member: u16) -> bool {
+    fn is_joining(&self, member: MemberNo) -> bool {
         self.is_joining(member)
     }
 
-    fn is_without(&self, member: u16) -> bool {
+    fn is_without(&self, member: MemberNo) -> bool {
         self.is_failed(member)
     }
 
@@ -242,7 +242,7 @@ impl SystemUnderTest for Array<PageMemory> {
         Some(self.state())
     }
 
-    fn fail(&mut self, now: Nanos, member: u16, reason: FailReason, driver: &mut SimDriver) {
+    fn fail(&mut self, now: Nanos, member: MemberNo, reason: FailReason, driver: &mut SimDriver) {
         self.member_failed(now, member, reason, driver);
     }
 
@@ -250,7 +250,7 @@ impl SystemUnderTest for Array<PageMemory> {
         Some(Claims::of(self))
     }
 
-    fn home(&self, page: u64) -> Option<(u16, u32)> {
+    fn home(&self, page: u64) -> Option<(MemberNo, u32)> {
         let (member, _, at) = self.homes(page * u64::from(self.geometry().page_bytes))?;
         Some((member, at))
     }

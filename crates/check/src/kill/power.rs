@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use stripewise_array::{Operation, OperationId, OperationKind};
+use stripewise_array::{MemberNo, Operation, OperationId, OperationKind};
 use stripewise_base::prng::Prng;
 
 use super::Counts;
@@ -149,7 +149,8 @@ impl Left {
                 _ => {
                     if kind != OperationKind::Flush && left.written.insert(page) {
                         let held = before.get(page as usize * page_bytes..).unwrap_or_default();
-                        left.durable.held((0, page), held.get(..page_bytes).unwrap_or_default());
+                        left.durable
+                            .held((MemberNo::new(0), page), held.get(..page_bytes).unwrap_or_default());
                     }
                     let operation = Operation { kind, page, ..Operation::default() };
                     left.durable.started(id, operation, content);
@@ -172,7 +173,7 @@ impl Left {
     /// Power is lost: writes to the file what the member keeps. Returns the number of undecided sectors, and of those the
     /// number that changed.
     fn lose_power(&mut self, file: &File, random: &mut Prng) -> io::Result<(u64, u64)> {
-        let is_undecided = |page: &u32| self.durable.is_undecided((0, *page));
+        let is_undecided = |page: &u32| self.durable.is_undecided((MemberNo::new(0), *page));
         let undecided: BTreeSet<u32> = self.written.iter().copied().filter(is_undecided).collect();
         self.durable.lose_power(random);
         let mut dropped = 0;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use stripewise_array::health::{ArrayState, Ledger, MembersHealth, OverLimit};
-use stripewise_array::{Controller, OperationKind, Outcome};
+use stripewise_array::{Controller, MemberNo, OperationKind, Outcome};
 
 use super::CaseRun;
 use crate::bugs::Planted;
@@ -33,8 +33,8 @@ pub(super) struct Watch {
     /// Number of media faults that are counted.
     seen: usize,
     /// Members that were failed by the limit, and members that stayed in service although they were beyond it.
-    failed: BTreeSet<u16>,
-    kept: BTreeSet<u16>,
+    failed: BTreeSet<MemberNo>,
+    kept: BTreeSet<MemberNo>,
 }
 
 impl Watch {
@@ -78,7 +78,7 @@ impl Watch {
     /// Counts the new ones of all media `faults`.
     fn count(&mut self, now: u64, faults: &[Fault]) {
         for &Fault { member, page, kind, outcome } in &faults[self.seen..] {
-            let member = usize::from(member);
+            let member = member.index();
             // A checksum would have found content that is known to be corrupt.
             let is_mismatch = outcome == Outcome::Corrupt;
             match is_mismatch {
@@ -106,14 +106,14 @@ impl CaseRun<'_> {
         };
         watch.count(now, self.simulation.world.flash.media().log());
         let members = watch.health.count();
-        for member in 0..members {
-            let found = watch.ledgers[usize::from(member)].counts();
+        for member in MemberNo::first(members.into()) {
+            let found = watch.ledgers[member.index()].counts();
             watch.health.of_mut(member).take(now, found);
             if !array.is_failed(member) {
                 watch.health.judge(now, member);
             }
         }
-        for member in 0..members {
+        for member in MemberNo::first(members.into()) {
             // As if spares waited: without one no member is failed.
             let state = ArrayState { spares: usize::from(members) + 1, ..self.simulation.array.state() };
             let over = self.watch.as_mut().and_then(|watch| watch.health.over_limit(now, member, &state));
@@ -138,8 +138,8 @@ impl CaseRun<'_> {
             }
         }
         let array = &self.simulation.array;
-        let stays = |&member: &u16| !array.is_failed(member) && self.judge_failure(member).is_ok();
-        match (0..members).find(stays).filter(|_| !array.is_resyncing()) {
+        let stays = |&member: &MemberNo| !array.is_failed(member) && self.judge_failure(member).is_ok();
+        match MemberNo::first(members.into()).find(stays).filter(|_| !array.is_resyncing()) {
             Some(member) => {
                 Err(format!("member {member} has more errors than the limit, and stays in service"))
             }
@@ -148,11 +148,11 @@ impl CaseRun<'_> {
     }
 
     /// Whether `member` may be failed for its errors: it has them, and as far as anyone knows the array does not depend on it.
-    fn judge_failure(&self, member: u16) -> Result<(), String> {
+    fn judge_failure(&self, member: MemberNo) -> Result<(), String> {
         let Some(watch) = &self.watch else { return Ok(()) };
         let array = &self.simulation.array;
         let geometry = array.geometry();
-        let count = watch.errors[usize::from(member)].places.len() as u64;
+        let count = watch.errors[member.index()].places.len() as u64;
         if count <= watch.limit.errors {
             return Err(format!(
                 "it had errors in {count} places, of {} that are tolerated",
@@ -160,16 +160,15 @@ impl CaseRun<'_> {
             ));
         }
         // A member with deltas of parity belongs to every group.
-        let is_log = |member: u32| member >= geometry.members;
-        let groups = (0..geometry.groups)
-            .filter(|&group| is_log(member.into()) || geometry.group_of(member.into()) == group);
+        let is_log = !member.is_within(geometry.members);
+        let groups = (0..geometry.groups).filter(|&group| is_log || geometry.group_of(member) == group);
+        let log = MemberNo::first(watch.health.count().into()).skip(geometry.members as usize);
         for group in groups {
-            let others = geometry.group(group).chain(geometry.members..u32::from(watch.health.count()));
-            let is_lacking = |&other: &u32| {
-                other != u32::from(member)
-                    && (array.is_failed(other as u16) || watch.errors[other as usize].has_bad_reads)
+            let others = geometry.group(group).chain(log.clone());
+            let is_lacking = |&other: &MemberNo| {
+                other != member && (array.is_failed(other) || watch.errors[other.index()].has_bad_reads)
             };
-            let lacking: Vec<u32> = others.filter(is_lacking).collect();
+            let lacking: Vec<MemberNo> = others.filter(is_lacking).collect();
             if lacking.len() as u32 + 1 > geometry.tolerance() {
                 return Err(format!("members {lacking:?} of its group failed too, or had bad reads"));
             }
@@ -178,7 +177,7 @@ impl CaseRun<'_> {
     }
 
     /// Whether what is on `member` can be decoded in each row that had no valid parity.
-    fn is_redundant_without(&self, member: u16) -> Result<(), String> {
+    fn is_redundant_without(&self, member: MemberNo) -> Result<(), String> {
         if self.is_elastic() {
             return Ok(());
         }

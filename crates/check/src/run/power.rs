@@ -244,7 +244,8 @@ pub(crate) fn refill(case: &Case, media: PageMedia) -> Result<(Flash<PageMedia>,
     let faults = std::mem::take(flash.media_mut().faults_mut());
     let (mut agenda, mut done, mut now) = (Agenda::new(), Vec::new(), 0);
     for ((member, page), content) in &kept {
-        let (member, op) = (u32::from(*member), Op { kind: OpKind::Program, page: *page, ..Op::default() });
+        let (member, op) =
+            (u32::from(member.number()), Op { kind: OpKind::Program, page: *page, ..Op::default() });
         flash.media_mut().put(0, content);
         while flash.admits(now, member, &op, &mut agenda) != Admission::Admitted {
             let (at, event) = agenda.pop().ok_or("the flash has no room for what it held")?;
@@ -259,8 +260,8 @@ pub(crate) fn refill(case: &Case, media: PageMedia) -> Result<(Flash<PageMedia>,
     }
     while flash.next_ready().is_some() {}
     for ((member, page), _) in kept.iter().filter(|(_, content)| *content == Content::Unreadable) {
-        if let Some(physical) = flash.lookup(u32::from(*member), *page) {
-            flash.media_mut().spoil(u32::from(*member), physical);
+        if let Some(physical) = flash.lookup(u32::from(member.number()), *page) {
+            flash.media_mut().spoil(u32::from(member.number()), physical);
         }
     }
     *flash.media_mut().faults_mut() = faults;

@@ -1,5 +1,6 @@
 //! Faults and losses of members.
 
+use stripewise_array::MemberNo;
 use stripewise_array::geometry::Geometry;
 use stripewise_base::units::Span;
 
@@ -51,7 +52,7 @@ pub(crate) fn losses(draw: &mut Draw, geometry: &Geometry, requests: u64) -> Vec
             let most = draw.one_of(&[20, 4, 40]) * requests;
             losses.push(Loss {
                 event: draw.between(0, most),
-                member: member as u16,
+                member: MemberNo::at(member as usize),
                 manner: draw.one_of(&[Manner::Gone, Manner::Gone, Manner::Silent, Manner::FailedWrite]),
             });
         }
@@ -67,14 +68,16 @@ pub(crate) fn parity_log_losses(draw: &mut Draw, geometry: &Geometry, requests: 
     if draw.percent(85) {
         let mut others = vec![0; geometry.groups as usize];
         losses.retain(|loss| {
-            let count = &mut others[geometry.group_of(loss.member.into()) as usize];
+            let count = &mut others[geometry.group_of(loss.member) as usize];
             *count += 1;
             *count < geometry.parity()
         });
     }
     losses.push(Loss {
         event: draw.between(0, 20 * requests),
-        member: (geometry.members + draw.between(0, u64::from(geometry.parity()) - 1) as u32) as u16,
+        member: MemberNo::new(
+            (geometry.members + draw.between(0, u64::from(geometry.parity()) - 1) as u32) as u16,
+        ),
         manner: draw.one_of(&[Manner::Gone, Manner::Gone, Manner::Silent, Manner::FailedWrite]),
     });
 }

@@ -1,5 +1,6 @@
 //! The error limit.
 
+use stripewise_array::MemberNo;
 use stripewise_base::prng::Prng;
 
 use super::draw::Draw;
@@ -24,7 +25,7 @@ pub(crate) fn limit(seed: u64, case: &mut Case) {
         lost_ppm: draw.one_of(&[0, 10_000, 50_000]),
         failed_read_ppm: draw.one_of(&[10_000, 50_000, 200_000]),
         corrupt_read_ppm: draw.one_of(&[0, 0, 10_000]),
-        sick: (0..draw.one_of(&[1, 1, 2])).map(|_| draw.between(0, last) as u16).collect(),
+        sick: (0..draw.one_of(&[1, 1, 2])).map(|_| MemberNo::at(draw.between(0, last) as usize)).collect(),
         ..case.faults.clone()
     };
 }

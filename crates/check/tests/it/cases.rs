@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use stripewise_array::MemberNo;
 use stripewise_check::{Case, Options, crash, run};
 
 /// The files of a folder of cases, at least `count`: the name and the text of each.
@@ -60,8 +61,11 @@ fn a_case_that_cannot_be_run_says_why() {
     let message = |case: &Case| run(case, Options::default()).expect_err("a failure").what;
     case.requests[0].sector = 1 << 40;
     assert!(message(&case).contains("extends past the array's"), "{}", message(&case));
-    case.losses =
-        vec![stripewise_check::Loss { event: 0, member: 99, manner: stripewise_check::Manner::Gone }];
+    case.losses = vec![stripewise_check::Loss {
+        event: 0,
+        member: MemberNo::new(99),
+        manner: stripewise_check::Manner::Gone,
+    }];
     assert!(message(&case).contains("there is no member 99"), "{}", message(&case));
     let error = Case::from_toml("case", "sed = 1").expect_err("an unknown key").to_string();
     assert!(error.contains("seed"), "{error}");

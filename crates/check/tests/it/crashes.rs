@@ -1,6 +1,7 @@
 //! The fault contract (`docs/design/fault-contract.md`), tested with seeds and with small cases for which every crash is
 //! tried. Test names begin with the row of the contract's table.
 
+use stripewise_array::MemberNo;
 use stripewise_check::crash::{
     Broken, Checker, Corruption, Counts, CrashCase, Cut, Effort, Era, Kind, Script, Strike, Survival, Target,
     Wrong,
@@ -134,7 +135,12 @@ fn goes_wrong(wrong: Wrong) {
                 era.strikes.clear();
             }
             let member = (seed % u64::from(case.shape.members)) as u16;
-            case.eras[0].strikes.push(Strike { event: seed % 97, member, wrong, choice: seed });
+            case.eras[0].strikes.push(Strike {
+                event: seed % 97,
+                member: MemberNo::new(member),
+                wrong,
+                choice: seed,
+            });
         });
         assert!(counts.wrongs > SEEDS / 5, "{}: {wrong:?} only {} times", kind.name(), counts.wrongs);
     }

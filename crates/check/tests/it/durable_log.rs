@@ -1,6 +1,7 @@
 //! Invariants of the durable log, tested with lives of arrays in which they could be violated. Invariants that are
 //! not here are properties of the written structures, and are tested next to the code that writes them.
 
+use stripewise_array::MemberNo;
 use stripewise_check::crash::{Broken, Checker, Counts, CrashCase, Cut, Era, Kind, Strike, Survival, Wrong};
 
 const KINDS: [Kind; 2] = [Kind::Log5, Kind::Log6];
@@ -52,7 +53,7 @@ fn invariant_c_behind_the_durable_horizon_a_stripe_is_accepted_whole_or_dropped_
 fn invariant_d_an_abandoned_tail_stays_abandoned_when_a_member_returns_that_was_absent() {
     let counts = lives(100, |seed, case| {
         let member = (seed % u64::from(case.shape.members)) as u16;
-        three(case)[1].absent = vec![member];
+        three(case)[1].absent = vec![MemberNo::new(member)];
     });
     assert!(counts.returned > 100 && counts.dropped > 10, "{counts}");
 }
@@ -96,7 +97,7 @@ fn invariant_j_an_array_that_continued_without_a_member_never_reads_it_again() {
         let members = u64::from(case.shape.members);
         let parity = u64::from(case.shape.kind.parity());
         let gone: Vec<u16> = (0..parity).map(|nth| ((seed + nth * 2) % members) as u16).collect();
-        three(case)[0].absent = gone;
+        three(case)[0].absent = gone.into_iter().map(MemberNo::new).collect();
     });
     assert!(counts.returned > 300, "{counts}");
 }
@@ -107,7 +108,12 @@ fn invariant_k_a_flush_that_failed_is_not_tried_again_and_trusted() {
         let members = u64::from(case.shape.members);
         let era = &mut three(case)[seed as usize % 2];
         let member = (seed % members) as u16;
-        era.strikes = vec![Strike { event: seed % 40, member, wrong: Wrong::Unflushable, choice: seed }];
+        era.strikes = vec![Strike {
+            event: seed % 40,
+            member: MemberNo::new(member),
+            wrong: Wrong::Unflushable,
+            choice: seed,
+        }];
     });
     assert!(counts.wrongs > 50, "{counts}");
 }

@@ -6,7 +6,7 @@ use stripewise_array::geometry::Level;
 use stripewise_array::hotness::HotnessPolicy;
 use stripewise_array::placement::PlacementPolicy;
 use stripewise_array::placement::{AcknowledgeWrites, BufferUnit, ClassBy, ElasticSection, Relocations};
-use stripewise_array::{Array, Members, NoMemory, Scheme};
+use stripewise_array::{Array, MemberNo, Members, NoMemory, Scheme};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::{Bytes, Span};
@@ -100,7 +100,7 @@ fn lose_any(case: &Case, each: u64) -> u64 {
     let mut runs = 0;
     for member in 0..case.members.devices as u16 {
         for event in (u64::from(member) % each..=whole.played).step_by(each as usize) {
-            let losses = vec![Loss { event, member, manner: Manner::Gone }];
+            let losses = vec![Loss { event, member: MemberNo::new(member), manner: Manner::Gone }];
             let summary = check(&Case { losses, ..case.clone() });
             assert_eq!(summary.seen.failed, 0, "one loss is bearable: member {member}, event {event}");
             runs += 1;
@@ -148,7 +148,7 @@ fn any_two_members_of_raid6_may_be_lost_before_any_two_events() {
                     let other = (member + 1 + second % 4) % 5;
                     let losses = [(first, member), (second, other)].map(|(event, member)| Loss {
                         event,
-                        member: member as u16,
+                        member: MemberNo::new(member as u16),
                         manner: Manner::Gone,
                     });
                     let summary = check(&Case { losses: losses.to_vec(), ..case.clone() });
@@ -260,7 +260,7 @@ fn a_degraded_array_that_is_full_says_so_and_continues_after_trims() {
     case.scheme.elastic.segment_rows = 8;
     let chunks = chunks(&case);
     assert!(chunks > 2048 + 204);
-    case.losses = vec![Loss { event: 0, member: 1, manner: Manner::Gone }];
+    case.losses = vec![Loss { event: 0, member: MemberNo::new(1), manner: Manner::Gone }];
     case.requests = fill(chunks).collect();
     let full = check(&case);
     assert!(full.seen.no_space > 0, "{:?}", full.seen);

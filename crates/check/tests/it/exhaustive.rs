@@ -1,6 +1,7 @@
 //! Exhaustive small cases: one row, every set of its chunks written in whole or in part, every member lost before
 //! every event of the run, every read failed in turn, under each update policy. No choice is random.
 
+use stripewise_array::MemberNo;
 use stripewise_array::WindowSize;
 use stripewise_array::update::Update;
 use stripewise_base::units::Span;
@@ -21,7 +22,7 @@ fn lose_each_before_each(members: u32, update: Update, before: Before, manner: M
         case.fail_each = false;
         for member in 0..members as u16 {
             for event in 0..=whole.played {
-                case.losses = vec![Loss { event, member, manner }];
+                case.losses = vec![Loss { event, member: MemberNo::new(member), manner }];
                 let summary = check(&case);
                 assert_eq!(summary.seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                 runs += 1;
@@ -73,7 +74,8 @@ fn any_member_may_be_lost_at_any_event_while_parity_is_late() {
                 let whole = check(&case);
                 for member in 0..3 {
                     for event in 0..=whole.played {
-                        case.losses = vec![Loss { event, member, manner: Manner::Gone }];
+                        case.losses =
+                            vec![Loss { event, member: MemberNo::new(member), manner: Manner::Gone }];
                         assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                         runs += 1;
                     }
@@ -100,7 +102,8 @@ fn any_read_may_fail_and_the_row_tolerates_it_as_long_as_no_member_is_lost() {
                     assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
                     // If a member is lost as well, some requests must fail. The checker knows which ones may.
                     let member = (failed_read % u64::from(members)) as u16;
-                    case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
+                    case.losses =
+                        vec![Loss { event: 0, member: MemberNo::new(member), manner: Manner::Gone }];
                     failed_twice += check(&case).seen.failed;
                 }
             }

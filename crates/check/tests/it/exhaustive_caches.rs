@@ -2,6 +2,7 @@
 //! again while the first content leaves the cache, and read; under each cache, volatile or persistent; with power
 //! lost before every event, and members too.
 
+use stripewise_array::MemberNo;
 use stripewise_array::Persistence;
 use stripewise_array::cache::{CachePolicy, CacheSection};
 use stripewise_array::geometry::Level;
@@ -97,7 +98,7 @@ fn over_a_persistent_cache_a_degraded_row_loses_nothing_when_power_is_lost() {
             for pattern in patterns(2) {
                 let mut case = cached(policy, Persistence::Persistent, Level::Raid5, 3, 6);
                 case.requests = asks(2, pattern, false);
-                case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
+                case.losses = vec![Loss { event: 0, member: MemberNo::new(member), manner: Manner::Gone }];
                 let seen = lose_power_before_each(&mut case, 3);
                 assert_eq!((seen.failed, seen.holes), (0, 0), "one loss is bearable:\n{}", case.to_toml());
             }
@@ -116,7 +117,8 @@ fn any_member_may_be_lost_at_any_event_of_a_write_cache() {
                 let whole = check(&case);
                 for member in 0..3 {
                     for event in 0..=whole.played {
-                        case.losses = vec![Loss { event, member, manner: Manner::Gone }];
+                        case.losses =
+                            vec![Loss { event, member: MemberNo::new(member), manner: Manner::Gone }];
                         assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                     }
                 }

@@ -2,6 +2,7 @@
 //! event of the run, and a second time during the recovery of parity; over complete arrays and degraded ones.
 
 use stripewise_array::Acknowledge;
+use stripewise_array::MemberNo;
 use stripewise_array::geometry::Level;
 use stripewise_array::update::Update;
 use stripewise_check::{Case, Loss, Manner, Seen, What};
@@ -80,7 +81,7 @@ fn a_degraded_row_under_update_may_lose_its_lost_chunk_and_nothing_else() {
             for pattern in patterns(2) {
                 let mut case = flushed(3, update, pattern, 2);
                 case.scheme.parity.acknowledge = acknowledge;
-                case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
+                case.losses = vec![Loss { event: 0, member: MemberNo::new(member), manner: Manner::Gone }];
                 let seen = lose_power_before_each(&mut case, &[]);
                 assert_eq!(seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                 holes += seen.holes;

@@ -3,7 +3,7 @@
 
 use stripewise_array::geometry::{Level, Rotation};
 use stripewise_array::update::Update;
-use stripewise_array::{Acknowledge, Class, WindowSize};
+use stripewise_array::{Acknowledge, Class, MemberNo, WindowSize};
 use stripewise_base::units::Span;
 use stripewise_check::{Case, Loss, Manner};
 use stripewise_code::Kind;
@@ -50,7 +50,11 @@ fn left_asymmetric(mut case: Case, rows: u64) -> Case {
 }
 
 fn losses(pairs: [(u64, u16); 2], manners: [Manner; 2]) -> Vec<Loss> {
-    pairs.iter().zip(manners).map(|(&(event, member), manner)| Loss { event, member, manner }).collect()
+    pairs
+        .iter()
+        .zip(manners)
+        .map(|(&(event, member), manner)| Loss { event, member: MemberNo::new(member), manner })
+        .collect()
 }
 
 /// Loses any two members of `case`, the first before any event, the second before any later event.
@@ -61,7 +65,7 @@ fn lose_any_two(case: &Case, manners: [Manner; 2], thin: &mut Thin) {
     let mut case = case.clone();
     for first in 0..members {
         for event in 0..=whole.played {
-            case.losses = vec![Loss { event, member: first, manner: manners[0] }];
+            case.losses = vec![Loss { event, member: MemberNo::new(first), manner: manners[0] }];
             let degraded = check(&case);
             assert_eq!(degraded.seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
             for second in (0..members).filter(|&second| second != first) {
@@ -198,7 +202,7 @@ fn a_read_fails_beside_a_loss(members: u32, mut thin: Thin) -> u64 {
             let played = check(&case).played;
             for event in 0..=played {
                 for member in 0..members as u16 {
-                    case.losses = vec![Loss { event, member, manner: Manner::Gone }];
+                    case.losses = vec![Loss { event, member: MemberNo::new(member), manner: Manner::Gone }];
                     case.faults.failed_reads = Vec::new();
                     if !thin.takes() {
                         continue;
@@ -222,7 +226,7 @@ fn two_reads_fail_beside_a_loss(mut thin: Thin) -> u64 {
             for member in 0..4 {
                 let mut case = raid6(4, update, Before::AFullStripe);
                 case.requests = requests(Before::AFullStripe, 2, pattern);
-                case.losses = vec![Loss { event: 0, member, manner: Manner::Gone }];
+                case.losses = vec![Loss { event: 0, member: MemberNo::new(member), manner: Manner::Gone }];
                 fail_any_two_reads(&case, &mut thin, |case| failed += check(case).seen.failed);
             }
         }

@@ -2,6 +2,7 @@
 //! member at that time, under each read policy.
 
 use stripewise_array::Class;
+use stripewise_array::MemberNo;
 use stripewise_array::read::{HedgeMode, ReadPolicy, ReadSection, StateSource};
 use stripewise_array::update::Update;
 use stripewise_base::units::Span;
@@ -84,7 +85,7 @@ fn any_member_may_be_lost_while_a_read_is_redirected_or_hedged() {
             let whole = check(&case);
             for member in 0..4 {
                 for event in 0..=whole.played {
-                    case.losses = vec![Loss { event, member, manner: Manner::Gone }];
+                    case.losses = vec![Loss { event, member: MemberNo::new(member), manner: Manner::Gone }];
                     assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                     runs += 1;
                 }

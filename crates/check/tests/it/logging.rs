@@ -3,7 +3,7 @@
 
 use stripewise_array::geometry::Level;
 use stripewise_array::placement::{Commit, PlacementPolicy};
-use stripewise_array::{Acknowledge, Class};
+use stripewise_array::{Acknowledge, Class, MemberNo};
 use stripewise_base::units::Bytes;
 use stripewise_check::{Ask, Case, Loss, Manner, Summary, What};
 
@@ -55,7 +55,7 @@ fn any_member_may_be_lost_at_any_event_of_an_update_that_is_logged() {
             for manner in [Manner::Gone, Manner::Silent, Manner::FailedWrite] {
                 for member in 0..4 {
                     for event in 0..=whole.played {
-                        case.losses = vec![Loss { event, member, manner }];
+                        case.losses = vec![Loss { event, member: MemberNo::new(member), manner }];
                         assert_eq!(check(&case).seen.failed, 0, "one loss is bearable:\n{}", case.to_toml());
                         runs += 1;
                     }
@@ -81,7 +81,7 @@ fn any_two_members_may_be_lost_at_any_events_of_an_update_of_raid6_that_is_logge
             for (event, later) in events().flat_map(|event| events().map(move |gap| (event, event + 2 * gap)))
             {
                 let loss = |event, member| Loss { event, member, manner: Manner::Gone };
-                case.losses = vec![loss(event, first), loss(later, second)];
+                case.losses = vec![loss(event, MemberNo::new(first)), loss(later, MemberNo::new(second))];
                 assert_eq!(check(&case).seen.failed, 0, "two losses are bearable:\n{}", case.to_toml());
                 runs += 1;
             }
@@ -104,7 +104,8 @@ fn any_read_may_fail_also_of_a_delta() {
                 assert_eq!(check(&case).seen.failed, 0, "{}", case.to_toml());
                 // If a member is lost as well, some requests must fail. The checker knows which ones may.
                 let member = (failed_read % 4) as u16;
-                case.losses = vec![Loss { event: failed_read, member, manner: Manner::Gone }];
+                case.losses =
+                    vec![Loss { event: failed_read, member: MemberNo::new(member), manner: Manner::Gone }];
                 check(&case);
                 runs += 1;
             }

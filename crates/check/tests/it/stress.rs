@@ -220,7 +220,7 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{row_deltas} deltas a row"));
             count(format!("commit {commit:?} from {high_watermark}"));
             count(format!("{commits} commits"));
-            let is_log = |loss: &&stripewise_check::Loss| u32::from(loss.member) >= geometry.members;
+            let is_log = |loss: &&stripewise_check::Loss| !loss.member.is_within(geometry.members);
             count(format!("{} log members lost", case.losses.iter().filter(is_log).count()));
         }
         if case.scheme.placement.facts().forms_stripes {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args as ClapArgs;
+use stripewise_array::MemberNo;
 use stripewise_base::human::count;
 use stripewise_base::units::Bytes;
 use stripewise_serve::{Client, ClientError, Command, ControlError};
@@ -28,7 +29,7 @@ pub(crate) struct Fail {
 
     /// The member, by number
     #[arg(value_name = "MEMBER")]
-    member: u16,
+    member: MemberNo,
 
     /// Remove the member even if part of the data cannot be read without it
     #[arg(long)]
@@ -56,7 +57,7 @@ pub(crate) struct Replace {
 
     /// The member, by number
     #[arg(value_name = "MEMBER")]
-    member: u16,
+    member: MemberNo,
 
     /// The device or file that replaces it
     #[arg(value_name = "DEVICE")]
@@ -228,7 +229,7 @@ pub(crate) fn replace(args: Replace, context: &mut Context<'_>) -> Outcome {
     args.array.bring(&mut client, &command, |hint| add(&mut hint.paths, &path), context)?;
     if args.wait {
         let status = watch::until_done(&mut client, Work::Rebuild, context)?;
-        if let Some(one) = status.members.get(usize::from(member)).filter(|one| one.state != "active") {
+        if let Some(one) = status.members.get(member.index()).filter(|one| one.state != "active") {
             let reason = one.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
             return Err(Failure::failed(format!(
                 "member {member} is {} again{reason}\n  put another in its place by `stripewise replace`",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
 use stripewise_array::format::{MemberRecord, MemberState, SUPERBLOCK_MEMBERS_MAX, Superblock};
-use stripewise_array::{AssemblyOptions, NamedMembers, RecoveryReport};
+use stripewise_array::{AssemblyOptions, MemberNo, NamedMembers, RecoveryReport};
 use stripewise_base::units::{Bytes, Span, UnitError};
 use stripewise_engine::owner::{Claiming, Keeper};
 use stripewise_engine::transcript::Scribe;
@@ -153,7 +153,7 @@ pub(crate) struct Args {
     /// With --force: the file or device without a superblock that is member N, if its content does not prove it; repeat the
     /// option for several
     #[arg(long, value_name = "N=PATH", value_parser = numbered, requires = "force", conflicts_with = "transcript")]
-    member: Vec<(u16, PathBuf)>,
+    member: Vec<(MemberNo, PathBuf)>,
 
     /// Take over the array from another host that no longer serves it and could not release it
     ///
@@ -333,7 +333,7 @@ fn background_log(args: &Args, context: &Context<'_>) -> Outcome<Option<Rotating
 }
 
 /// Parses `N=PATH`.
-fn numbered(text: &str) -> Result<(u16, PathBuf), String> {
+fn numbered(text: &str) -> Result<(MemberNo, PathBuf), String> {
     let (number, path) =
         text.split_once('=').ok_or("a member is named `N=PATH`, with its number and its file or device")?;
     let number = number.parse().map_err(|_| format!("`{number}` is no number of a member"))?;

@@ -3,6 +3,7 @@
 //! Source: paper 002, section III-B and figure 8, as in `membership.rs`.
 
 use super::{Geometry, Membership};
+use crate::ids::MemberNo;
 
 impl Geometry {
     /// Consecutive pages of the array before the next page belongs to another column of the same row: a chunk, or one
@@ -29,7 +30,8 @@ impl Geometry {
 
     /// The group of `member`, one of the members that the geometry spans.
     #[inline]
-    pub fn group_of(&self, member: u32) -> u32 {
+    pub fn group_of(&self, member: MemberNo) -> u32 {
+        let member = u32::from(member.number());
         match self.membership {
             Membership::Contiguous => member / self.width,
             Membership::LongestCodeInterval => member % self.groups,
@@ -38,38 +40,39 @@ impl Geometry {
 
     /// The group of `member`, and its position among the group's columns.
     #[inline]
-    pub fn position_of(&self, member: u32) -> (u32, u32) {
+    pub fn position_of(&self, member: MemberNo) -> (u32, u32) {
         let group = self.group_of(member);
-        (group, (member - self.base(group)) / self.stride)
+        (group, (u32::from(member.number()) - self.base(group)) / self.stride)
     }
 
     /// The member of `group` at `position` among the group's columns.
     #[inline]
-    pub fn member_at(&self, group: u32, position: u32) -> u16 {
-        (self.base(group) + position * self.stride) as u16
+    pub fn member_at(&self, group: u32, position: u32) -> MemberNo {
+        MemberNo::at((self.base(group) + position * self.stride) as usize)
     }
 
     /// The members, at most `copies`, that keep number `nth` of a structure that is written repeatedly, while the members
     /// of the mask `missing` are missing. All are of one group, so no P members of each group have all copies; each number
     /// has other members.
-    pub fn keepers(&self, copies: u32, nth: u64, missing: u64) -> impl Iterator<Item = u16> + '_ {
+    pub fn keepers(&self, copies: u32, nth: u64, missing: u64) -> impl Iterator<Item = MemberNo> + '_ {
         let (groups, width) = (u64::from(self.groups), u64::from(self.width));
-        let is_missing = move |member: u32| missing >> member & 1 != 0;
         let is_alive = move |&group: &u32| {
-            self.group(group).filter(|&member| is_missing(member)).count() <= self.tolerance() as usize
+            self.group(group).filter(|member| member.is_in(missing)).count() <= self.tolerance() as usize
         };
         let group = (0..groups).map(|more| ((nth + more) % groups) as u32).find(is_alive).unwrap_or(0);
         let first = nth / groups % width;
         (0..width)
             .map(move |more| self.member_at(group, ((first + more) % width) as u32))
-            .filter(move |&member| !is_missing(member.into()))
+            .filter(move |member| !member.is_in(missing))
             .take(copies as usize)
     }
 
     /// The members of `group`, ascending.
     #[inline]
-    pub fn group(&self, group: u32) -> impl Iterator<Item = u32> + use<> {
+    pub fn group(&self, group: u32) -> impl Iterator<Item = MemberNo> + use<> {
         let first = self.base(group);
-        (first..first + self.width * self.stride).step_by(self.stride as usize)
+        (first..first + self.width * self.stride)
+            .step_by(self.stride as usize)
+            .map(|member| MemberNo::at(member as usize))
     }
 }

@@ -21,7 +21,7 @@ pub use membership::Membership;
 pub use rotation::Rotation;
 pub use zones::Zone;
 
-use crate::ids::RowNo;
+use crate::ids::{MemberNo, RowNo};
 
 /// The largest number of columns of a parity group: sets of columns are 64-bit masks.
 pub const COLUMNS_MAX: u32 = 64;
@@ -71,7 +71,7 @@ pub struct Geometry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// First member of the row's group.
-    pub base: u16,
+    pub base: MemberNo,
     /// Position of the first parity column inside the group (no meaning without parity).
     pub parity: u16,
     /// The row's page on all of its members.
@@ -266,7 +266,7 @@ impl Geometry {
             }
         };
         Place {
-            base: self.base(group as u32) as u16,
+            base: MemberNo::at(self.base(group as u32) as usize),
             parity: parity as u16,
             page: self.first_page + (local * chunk_pages + page_in_chunk) as u32,
         }
@@ -281,14 +281,14 @@ impl Geometry {
 
     /// The member that holds `column` of the row at `place`. Columns `0..data` are data; parity follows.
     #[inline]
-    pub fn member(&self, place: Place, column: u32) -> u16 {
+    pub fn member(&self, place: Place, column: u32) -> MemberNo {
         let position = match self.level {
             Level::Raid0 => column,
             Level::Raid5 | Level::Raid6 => {
                 self.rotation.position(u32::from(place.parity), column, self.data, self.parity())
             }
         };
-        place.base + (position * self.stride) as u16
+        place.base.after(position * self.stride)
     }
 
     /// The code's number for `column` of the row at `place`: data in the order of Linux md's coefficients, then parity.

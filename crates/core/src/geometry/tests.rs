@@ -42,7 +42,9 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 fn left_symmetric_raid5_lays_chunks_as_linux_md_does() {
     let geometry = Geometry::new(&shape(Level::Raid5, 4, 1, 1, Rotation::LeftSymmetric)).unwrap();
     let layout: Vec<Vec<u16>> = (0..4)
-        .map(|row| (0..4).map(|column| geometry.member(geometry.place(RowNo::new(row)), column)).collect())
+        .map(|row| {
+            (0..4).map(|column| geometry.member(geometry.place(RowNo::new(row)), column).number()).collect()
+        })
         .collect();
     // Members of D0, D1, D2 and P of the first four stripes, from md(4)'s description of left-symmetric.
     assert_eq!(layout, [[0, 1, 2, 3], [3, 0, 1, 2], [2, 3, 0, 1], [1, 2, 3, 0]]);
@@ -53,7 +55,7 @@ fn raid6(members: u32, rotation: Rotation) -> Vec<(Vec<u16>, Vec<u32>)> {
     let geometry = Geometry::new(&shape(Level::Raid6, members, 1, 1, rotation)).unwrap();
     let layout = |row: u64| {
         let place = geometry.place(RowNo::new(row));
-        let disks = (0..members).map(|column| geometry.member(place, column)).collect();
+        let disks = (0..members).map(|column| geometry.member(place, column).number()).collect();
         (disks, (0..geometry.data).map(|column| geometry.code_index(place, column)).collect())
     };
     (0..u64::from(members)).map(layout).collect()
@@ -82,7 +84,7 @@ fn paper_002_puts_parity_of_group_g_at_member_s_mod_t() {
     let geometry = Geometry::new(&shape(Level::Raid5, 9, 3, 1, Rotation::RightAsymmetric)).unwrap();
     for stripe in 0..30u64 {
         let place = geometry.place(RowNo::new(stripe));
-        assert_eq!(u64::from(geometry.member(place, 2)), stripe % 3 * 3 + stripe / 3 % 3);
+        assert_eq!(u64::from(geometry.member(place, 2).number()), stripe % 3 * 3 + stripe / 3 % 3);
     }
 }
 
@@ -133,8 +135,9 @@ fn apart(level: Level, members: u32, groups: u32, rotation: Rotation) -> Geometr
 
 #[test]
 fn the_longest_code_interval_is_as_many_members_as_there_are_groups() {
-    let group = |members, groups, group| -> Vec<u32> {
-        apart(Level::Raid5, members, groups, Rotation::RightAsymmetric).group(group).collect()
+    let group = |members, groups, group| -> Vec<u16> {
+        let geometry = apart(Level::Raid5, members, groups, Rotation::RightAsymmetric);
+        geometry.group(group).map(MemberNo::number).collect()
     };
     // Paper 002, figure 8: nine chips in three groups.
     assert_eq!([group(9, 3, 0), group(9, 3, 1), group(9, 3, 2)], [[0, 3, 6], [1, 4, 7], [2, 5, 8]]);
@@ -159,7 +162,10 @@ fn pages_of_paper_002_fill_the_chips_without_parity_in_ascending_order() {
             for member in (0..members).filter(|&member| !is_parity(member)) {
                 let (row, column) = geometry.slot(page);
                 let place = geometry.place(row);
-                assert_eq!((u32::from(geometry.member(place, column)), place.page), (member, stripe));
+                assert_eq!(
+                    (u32::from(geometry.member(place, column).number()), place.page),
+                    (member, stripe)
+                );
                 page += 1;
             }
         }
@@ -210,14 +216,14 @@ proptest! {
         let geometry = Geometry::new(&shape).unwrap();
         let row = (geometry.rows() as f64 * at) as u64;
         let place = geometry.place(RowNo::new(row));
-        let group = geometry.group_of(u32::from(place.base));
-        let mut members: Vec<u32> =
-            (0..geometry.columns).map(|column| u32::from(geometry.member(place, column))).collect();
+        let group = geometry.group_of(place.base);
+        let mut members: Vec<MemberNo> =
+            (0..geometry.columns).map(|column| geometry.member(place, column)).collect();
         members.sort_unstable();
         prop_assert_eq!(&members, &geometry.group(group).collect::<Vec<_>>());
         prop_assert!(members.iter().all(|&member| geometry.group_of(member) == group));
         let groups = (0..geometry.groups).flat_map(|group| geometry.group(group)).collect::<std::collections::BTreeSet<_>>();
-        prop_assert_eq!(groups, (0..shape.members).collect(), "every member has a group");
+        prop_assert_eq!(groups, MemberNo::first(shape.members).collect(), "every member has a group");
     }
 
     #[test]
@@ -227,7 +233,7 @@ proptest! {
         for row in 0..geometry.rows() {
             let place = geometry.place(RowNo::new(row));
             for column in 0..geometry.columns {
-                let slot = u32::from(geometry.member(place, column)) * shape.member_pages + place.page;
+                let slot = u32::from(geometry.member(place, column).number()) * shape.member_pages + place.page;
                 prop_assert!(!std::mem::replace(&mut taken[slot as usize], true));
             }
         }

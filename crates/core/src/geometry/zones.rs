@@ -157,7 +157,7 @@ mod tests {
             for row in geometry.all_rows() {
                 for column in 0..geometry.columns {
                     let place = geometry.place(row);
-                    let at = usize::from(geometry.member(place, column)) * 24 + place.page as usize;
+                    let at = geometry.member(place, column).index() * 24 + place.page as usize;
                     assert!(!std::mem::replace(&mut used[at], true), "two members at {at}");
                 }
                 for column in 0..geometry.data {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use stripewise_array::format::{FailReason, Uuid};
 use stripewise_array::health::{ArrayState, Troubles};
-use stripewise_array::{Controller, Halt};
+use stripewise_array::{Controller, Halt, MemberNo};
 
 use super::Engine;
 use crate::backend::Backend;
@@ -16,7 +16,7 @@ use crate::incidents::Incident;
 /// The state at the last comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Edges {
-    rebuild: Option<u16>,
+    rebuild: Option<MemberNo>,
     halted: Option<Halt>,
     is_scrubbing: bool,
     /// Whether the current or the last scrub was stopped before its end.
@@ -63,18 +63,18 @@ impl<B: Backend> Engine<B> {
     }
 
     /// The path of a member, or its last path if it has failed.
-    pub fn member_path(&self, member: u16) -> Option<&Path> {
+    pub fn member_path(&self, member: MemberNo) -> Option<&Path> {
         self.member_io.backend.path(member)
     }
 
     /// The identifiers of the array and of `member` in the superblocks. None if the array has no metadata.
-    pub fn identity_of(&self, member: u16) -> Option<(Uuid, Uuid)> {
+    pub fn identity_of(&self, member: MemberNo) -> Option<(Uuid, Uuid)> {
         let known = self.known.as_ref()?;
-        Some((known.array, *known.members.get(usize::from(member))?))
+        Some((known.array, *known.members.get(member.index())?))
     }
 
     /// Errors of `member` since the array was assembled.
-    pub fn troubles(&self, member: u16) -> Troubles {
+    pub fn troubles(&self, member: MemberNo) -> Troubles {
         self.member_io.troubles_of(member)
     }
 
@@ -86,7 +86,9 @@ impl<B: Backend> Engine<B> {
     /// Repairs. Of a log: pages that could not be read and were written again elsewhere, and repairs by scrubs. In
     /// place: the repairs of its members. In both: repaired copies of metadata.
     pub fn repairs(&self) -> u64 {
-        let in_place = (0..self.member_io.backend.count()).map(|member| self.troubles(member).repairs).sum();
+        let in_place = MemberNo::first(self.member_io.backend.count().into())
+            .map(|member| self.troubles(member).repairs)
+            .sum();
         let log = self.array.log_counts().healed + self.edges.scrub_repairs.0 + self.edges.scrub_repairs.1;
         let metadata = self.edges.metadata_repairs.0 + self.edges.metadata_repairs.1;
         metadata + if self.is_log() { log } else { in_place }
@@ -97,7 +99,12 @@ impl<B: Backend> Engine<B> {
     ///
     /// # Errors
     /// When there is no such member.
-    pub fn fail_for(&mut self, member: u16, reason: FailReason, text: String) -> Result<(), EngineError> {
+    pub fn fail_for(
+        &mut self,
+        member: MemberNo,
+        reason: FailReason,
+        text: String,
+    ) -> Result<(), EngineError> {
         self.fail_because(member, Failure::Unreliable { reason, text })
     }
 
@@ -111,9 +118,9 @@ impl<B: Backend> Engine<B> {
     pub(super) fn watch_edges(&mut self) {
         let rebuild = self.array.rebuilding();
         self.member_io.rebuilt = match rebuild {
-            Some(_) => (0..self.array.members() as u16)
+            Some(_) => MemberNo::first(self.array.members())
                 .filter(|&member| self.array.is_incomplete(member))
-                .fold(0, |mask, member| mask | 1 << member),
+                .fold(0, |mask, member| mask | member.bit()),
             None => 0,
         };
         if rebuild.map(|(member, ..)| member) != self.edges.rebuild || rebuild.is_some() {
@@ -141,7 +148,7 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    fn watch_rebuild(&mut self, rebuild: Option<(u16, u32, u32)>) {
+    fn watch_rebuild(&mut self, rebuild: Option<(MemberNo, u32, u32)>) {
         let member = rebuild.map(|(member, ..)| member);
         if let Some(before) = self.edges.rebuild.filter(|_| member != self.edges.rebuild) {
             let is_complete = !self.array.is_failed(before);

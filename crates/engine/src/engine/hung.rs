@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use stripewise_array::{Controller, Rejoining};
+use stripewise_array::{Controller, MemberNo, Rejoining};
 use stripewise_base::Nanos;
 
 use super::Engine;
@@ -15,7 +15,7 @@ use crate::incidents::Incident;
 /// A member that the log does without for now.
 #[derive(Debug)]
 pub(super) struct HungMember<M> {
-    member: u16,
+    member: MemberNo,
     since: Nanos,
     /// The member, once it has answered.
     answered: Option<M>,
@@ -52,7 +52,7 @@ impl<B: Backend> Engine<B> {
         }
         let limit = self.stall.as_nanos();
         let mut is_any = false;
-        for member in 0..self.member_io.backend.count() {
+        for member in MemberNo::first(self.member_io.backend.count().into()) {
             let stalled_ns = self.member_io.watch.stalled_ns(member);
             let hangs = u128::from(stalled_ns) >= limit && self.member_io.is_writing(member);
             if !hangs || !self.array.tolerates_loss_of(member) {
@@ -68,7 +68,7 @@ impl<B: Backend> Engine<B> {
     }
 
     /// Takes a member back that has answered, once superblocks record what it has.
-    fn take_back(&mut self, member: u16) {
+    fn take_back(&mut self, member: MemberNo) {
         let Some(at) = self.hung.iter().position(|hung| hung.member == member) else { return };
         let Some(store) = self.hung[at].answered.take() else { return };
         let pages = B::handle(&store).map(|(_, pages)| pages);
@@ -84,12 +84,12 @@ impl<B: Backend> Engine<B> {
     }
 
     /// Whether the array waits for `member` to answer.
-    pub(super) fn awaits(&self, member: u16) -> bool {
+    pub(super) fn awaits(&self, member: MemberNo) -> bool {
         self.hung.iter().any(|hung| hung.member == member)
     }
 
     /// Does not wait for `member` any more: it was failed for another reason, or its place is taken.
-    pub(super) fn forget_hung(&mut self, member: u16) {
+    pub(super) fn forget_hung(&mut self, member: MemberNo) {
         self.hung.retain(|hung| hung.member != member);
     }
 

@@ -1,7 +1,7 @@
 //! Members that leave the array, return to it or replace others.
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{Controller, Halt, RejoinError, Rejoining};
+use stripewise_array::{Controller, Halt, MemberNo, RejoinError, Rejoining};
 
 use super::Engine;
 use crate::backend::Backend;
@@ -20,11 +20,11 @@ impl<B: Backend> Engine<B> {
     ///
     /// # Errors
     /// When there is no such member.
-    pub fn fail(&mut self, member: u16) -> Result<(), EngineError> {
+    pub fn fail(&mut self, member: MemberNo) -> Result<(), EngineError> {
         self.fail_because(member, Failure::Requested)
     }
 
-    pub(super) fn fail_because(&mut self, member: u16, why: Failure) -> Result<(), EngineError> {
+    pub(super) fn fail_because(&mut self, member: MemberNo, why: Failure) -> Result<(), EngineError> {
         self.exists(member)?;
         self.forget_hung(member);
         self.lose(member, why);
@@ -34,7 +34,7 @@ impl<B: Backend> Engine<B> {
     }
 
     /// Takes a member out of service, in the engine and in the controller.
-    pub(super) fn lose(&mut self, member: u16, why: Failure) {
+    pub(super) fn lose(&mut self, member: MemberNo, why: Failure) {
         let reason = why.reason();
         self.member_io.fail(member, why);
         let now = self.clock.now();
@@ -46,7 +46,7 @@ impl<B: Backend> Engine<B> {
     ///
     /// # Errors
     /// When there is no such member.
-    pub fn failure(&self, member: u16) -> Result<Option<&Failure>, EngineError> {
+    pub fn failure(&self, member: MemberNo) -> Result<Option<&Failure>, EngineError> {
         self.exists(member)?;
         Ok(self.member_io.failure(member))
     }
@@ -66,7 +66,7 @@ impl<B: Backend> Engine<B> {
     /// Fails files that have become smaller than the part that the array uses.
     fn fail_shrunk(&mut self) {
         let needed = u64::from(self.array.member_pages()) * u64::from(self.page_bytes());
-        for member in 0..self.member_io.backend.count() {
+        for member in MemberNo::first(self.member_io.backend.count().into()) {
             let is_there = !self.array.is_failed(member) && self.array.tolerates_loss_of(member);
             let path = self.member_io.backend.path(member).filter(|_| is_there);
             let found = path.and_then(|path| std::fs::metadata(path).ok()).filter(std::fs::Metadata::is_file);
@@ -86,9 +86,9 @@ impl<B: Backend> Engine<B> {
         self.watch_edges();
     }
 
-    pub(super) fn exists(&self, member: u16) -> Result<(), EngineError> {
+    pub(super) fn exists(&self, member: MemberNo) -> Result<(), EngineError> {
         let members = self.member_io.backend.count();
-        if member < members {
+        if member.number() < members {
             return Ok(());
         }
         Err(EngineError::NoMember { member, members: members.into() })
@@ -99,13 +99,13 @@ impl<B: Backend> Engine<B> {
     /// # Errors
     /// When there is no such member, it serves, another is being rebuilt, or the new one is too small. The new member
     /// is not taken then.
-    pub fn replace_by(&mut self, member: u16, store: B::Member, pages: u32) -> Result<(), EngineError> {
+    pub fn replace_by(&mut self, member: MemberNo, store: B::Member, pages: u32) -> Result<(), EngineError> {
         self.put_new(member, store, pages, Incident::Replaced { member, is_spare: false })
     }
 
     fn put_new(
         &mut self,
-        member: u16,
+        member: MemberNo,
         store: B::Member,
         pages: u32,
         incident: Incident,
@@ -113,7 +113,7 @@ impl<B: Backend> Engine<B> {
         let uuid = random_uuid()?;
         self.put(member, store, Rejoining::Replacement { uuid, pages }, incident)?;
         if let Some(known) = &mut self.known {
-            known.members[usize::from(member)] = uuid;
+            known.members[member.index()] = uuid;
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl<B: Backend> Engine<B> {
     ///
     /// # Errors
     /// Those of [`Engine::replace_by`]. [`EngineError::InFlight`] is temporary.
-    pub fn check_rejoin(&self, member: u16, how: Rejoining) -> Result<(), EngineError> {
+    pub fn check_rejoin(&self, member: MemberNo, how: Rejoining) -> Result<(), EngineError> {
         self.exists(member)?;
         self.array.check_rejoin(member, how)?;
         // The results of these operations are those of the member that was there before.
@@ -140,7 +140,7 @@ impl<B: Backend> Engine<B> {
 
     pub(super) fn put(
         &mut self,
-        member: u16,
+        member: MemberNo,
         store: B::Member,
         how: Rejoining,
         incident: Incident,
@@ -161,7 +161,9 @@ impl<B: Backend> Engine<B> {
 
     /// Lets a spare replace a member that is out of service.
     pub(super) fn use_spares(&mut self) {
-        let is_any_failed = || (0..self.member_io.backend.count()).any(|member| self.array.is_failed(member));
+        let is_any_failed = || {
+            MemberNo::first(self.member_io.backend.count().into()).any(|member| self.array.is_failed(member))
+        };
         // A halted rebuild needs the member that failed. With a spare in its place, what it has would be lost.
         let is_needed = || matches!(self.array.rebuild_halted(), Some(Halt::Beyond(_)));
         if self.spares.count() == 0 || self.is_read_only || !is_any_failed() || is_needed() {
@@ -190,7 +192,7 @@ impl Engine<Files> {
     ///
     /// # Errors
     /// Those of [`Engine::replace_by`].
-    pub fn replace(&mut self, member: u16, file: MemberFile) -> Result<(), EngineError> {
+    pub fn replace(&mut self, member: MemberNo, file: MemberFile) -> Result<(), EngineError> {
         let pages = file.pages();
         self.replace_by(member, file, pages)
     }
@@ -212,7 +214,7 @@ impl Engine<Files> {
     ///
     /// # Errors
     /// When the file is not that member, or the controller does not accept it; see [`RejoinError`].
-    pub fn rejoin(&mut self, member: u16, file: MemberFile) -> Result<(), EngineError> {
+    pub fn rejoin(&mut self, member: MemberNo, file: MemberFile) -> Result<(), EngineError> {
         match FileMedia::returning(&file)? {
             Some(returning) => self.rejoin_as(member, file, &returning),
             None => {
@@ -228,7 +230,7 @@ impl Engine<Files> {
     /// Those of [`Engine::rejoin`].
     pub fn rejoin_as(
         &mut self,
-        member: u16,
+        member: MemberNo,
         file: MemberFile,
         returning: &Returning,
     ) -> Result<(), EngineError> {
@@ -240,7 +242,7 @@ impl Engine<Files> {
                 "it belongs to array {}; replace the member by it if that array is not needed",
                 block.array
             )
-        } else if block.uuid != known.members[usize::from(member)] {
+        } else if block.uuid != known.members[member.index()] {
             format!("it is or was member {} of this array; replace the member by it", block.number)
         } else {
             let stamp = self.array.stamp_of(member, returning.copies.each_ref().map(Option::as_ref));

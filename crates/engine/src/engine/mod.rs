@@ -19,7 +19,8 @@ use std::time::Duration;
 use stripewise_array::format::{Owner, Superblock};
 use stripewise_array::health::Spares;
 use stripewise_array::{
-    Array, Controller, HostRequest, PlanView, RecoveryReport, RequestKind, SECTOR_BYTES, SubmitError, Timing,
+    Array, Controller, HostRequest, MemberNo, PlanView, RecoveryReport, RequestKind, SECTOR_BYTES,
+    SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -360,8 +361,10 @@ impl<B: Backend> Engine<B> {
     /// changed.
     fn report_space(&mut self) -> bool {
         if self.member_io.is_out_of_space() {
-            let is_gone = |&member: &u16| self.array.is_failed(member) || self.array.is_incomplete(member);
-            self.member_io.note_gone(bits((0..self.member_io.backend.count()).filter(is_gone)));
+            let is_gone =
+                |&member: &MemberNo| self.array.is_failed(member) || self.array.is_incomplete(member);
+            self.member_io
+                .note_gone(bits(MemberNo::first(self.member_io.backend.count().into()).filter(is_gone)));
         }
         let is_out_of_space = self.member_io.is_out_of_space_beyond_parity();
         let has_changed = std::mem::replace(&mut self.was_out_of_space, is_out_of_space) != is_out_of_space;
@@ -383,9 +386,10 @@ impl<B: Backend> Engine<B> {
         if now < watch.next_look() {
             return false;
         }
-        let awaited: Vec<bool> =
-            (0..self.member_io.backend.count()).map(|member| self.member_io.is_awaited(member)).collect();
-        let seen = self.member_io.watch.look(now, |member| awaited[usize::from(member)]);
+        let awaited: Vec<bool> = MemberNo::first(self.member_io.backend.count().into())
+            .map(|member| self.member_io.is_awaited(member))
+            .collect();
+        let seen = self.member_io.watch.look(now, |member| awaited[member.index()]);
         for &(member, what) in &seen {
             if let Seen::Long(stalled_ns) = what {
                 self.member_io.note_slow(member, stalled_ns);
@@ -536,7 +540,7 @@ impl<B: Backend> Engine<B> {
         let grant = self.pace.next_grant(&self.array, self.page_bytes());
         let retry = self.member_io.retry_in().map(|wait| self.clock.now() + wait.as_nanos() as Nanos);
         let is_awaited = |member| self.member_io.is_awaited(member);
-        let looks = self.watches() && (0..self.member_io.backend.count()).any(is_awaited);
+        let looks = self.watches() && MemberNo::first(self.member_io.backend.count().into()).any(is_awaited);
         let look = looks.then(|| self.member_io.watch.next_look());
         let fence = self.member_io.holds_back().then(|| self.clock.now() + FENCED.as_nanos() as Nanos);
         let outage = self.outage_ends();

@@ -5,7 +5,7 @@ use std::path::Path;
 use stripewise_array::format::Superblock;
 use stripewise_array::placement::FirstWrites;
 use stripewise_array::{
-    Array, AssembleError, AssemblyOptions, Controller, Media, Members, Memory, Metadata, PagePool,
+    Array, AssembleError, AssemblyOptions, Controller, Media, MemberNo, Members, Memory, Metadata, PagePool,
     RecoveryReport, Scheme, SchemeError,
 };
 
@@ -141,7 +141,7 @@ impl Engine<Files> {
             newest.page_bytes,
             &options,
         );
-        for member in 0..members.count as u16 {
+        for member in MemberNo::first(members.count) {
             if engine.array.is_failed(member) {
                 engine.member_io.fail(member, Failure::Absent);
             }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use stripewise_array::format::Uuid;
 use stripewise_array::log::{LogCounts, StreamCounts};
-use stripewise_array::{Controller, Halt};
+use stripewise_array::{Controller, Halt, MemberNo};
 use stripewise_base::Nanos;
 
 use super::Engine;
@@ -108,7 +108,7 @@ pub struct Status {
     /// Hot spares: members that wait to replace one that fails.
     pub spares: usize,
     /// The member that is being rebuilt, and the progress.
-    pub rebuild: Option<(u16, Progress)>,
+    pub rebuild: Option<(MemberNo, Progress)>,
     /// Why the rebuild stopped until the array is assembled again. None while it continues.
     pub rebuild_halted: Option<Halt>,
     /// Stripes or rows in which the last rebuild found data lost, until a complete scrub finds no lost data.
@@ -156,7 +156,9 @@ impl<B: Backend> Engine<B> {
             is_beyond_parity: self.array.is_beyond_parity(),
             waits_for_members: self.waits_for_members(),
             segments: self.array.segments(),
-            members: (0..self.member_io.backend.count()).map(|member| self.status_of(member)).collect(),
+            members: MemberNo::first(self.member_io.backend.count().into())
+                .map(|member| self.status_of(member))
+                .collect(),
             spares: self.spares.count(),
             rebuild,
             rebuild_halted: self.array.rebuild_halted(),
@@ -183,7 +185,7 @@ impl<B: Backend> Engine<B> {
         }
     }
 
-    fn status_of(&self, member: u16) -> MemberStatus {
+    fn status_of(&self, member: MemberNo) -> MemberStatus {
         let state = match (self.array.is_failed(member), self.array.is_incomplete(member)) {
             (true, _) => MemberCondition::Failed,
             (false, true) => MemberCondition::Rebuilding,
@@ -191,13 +193,13 @@ impl<B: Backend> Engine<B> {
         };
         MemberStatus {
             state,
-            uuid: self.known.as_ref().map(|known| known.members[usize::from(member)]),
+            uuid: self.known.as_ref().map(|known| known.members[member.index()]),
             path: self.member_io.backend.path(member).map(Into::into),
             failure: self.member_io.failure(member).map(ToString::to_string),
             is_slow: self.member_io.watch.is_slow(member),
             counts: self.member_io.counts_of(member),
             in_flight: self.member_io.in_flight(member),
-            queued: self.array.loads().total(member.into()),
+            queued: self.array.loads().total(member),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use stripewise_array::MemberNo;
 use stripewise_array::format::{Owner, Superblock, Uuid};
 
 use super::page::{OwnerPage, now};
@@ -165,8 +166,8 @@ impl Keeper {
     }
 
     /// The array continues without `member`: its page receives no heartbeats from now on.
-    pub(crate) fn retire(&mut self, member: u16) {
-        let Some(slot) = self.members.get_mut(usize::from(member)).and_then(Option::take) else { return };
+    pub(crate) fn retire(&mut self, member: MemberNo) {
+        let Some(slot) = self.members.get_mut(member.index()).and_then(Option::take) else { return };
         let mut state = self.shared.lock();
         state.beats[slot].is_retired = true;
         self.shared.review(&state);
@@ -175,14 +176,14 @@ impl Keeper {
     }
 
     /// `handle` is `member` of the array from now on, with `pages` pages.
-    pub(crate) fn add(&mut self, member: u16, block: &Superblock, handle: OwnedFd, pages: u32) {
+    pub(crate) fn add(&mut self, member: MemberNo, block: &Superblock, handle: OwnedFd, pages: u32) {
         self.retire(member);
         if block.owner_page(pages).is_none() {
             return;
         }
         let (array, (page, page_bytes)) = (self.array, self.page);
         let slot = self.begin(None, move || OwnerPage::new(handle, array, page, page_bytes), true);
-        if let Some(its) = self.members.get_mut(usize::from(member)) {
+        if let Some(its) = self.members.get_mut(member.index()) {
             *its = slot;
         }
     }
@@ -195,9 +196,9 @@ impl Keeper {
 
     /// Whether the page of `member` was confirmed within this time. A member without heartbeats counts as confirmed if
     /// any other member has heartbeats.
-    pub(crate) fn is_confirmed(&self, member: u16, within: Duration) -> bool {
+    pub(crate) fn is_confirmed(&self, member: MemberNo, within: Duration) -> bool {
         let state = self.shared.lock();
-        match self.members.get(usize::from(member)).copied().flatten() {
+        match self.members.get(member.index()).copied().flatten() {
             Some(slot) => state.beats[slot]
                 .confirmed
                 .is_some_and(|at| self.shared.elapsed().saturating_sub(at) < within),

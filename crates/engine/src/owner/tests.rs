@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use stripewise_array::format::{Area, Copy, Owner, SUPERBLOCK_BYTES, Superblock, Uuid};
-use stripewise_array::{AssemblyOptions, Identity, Members, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, MemberNo, Members, Scheme, create};
 
 use super::keeper::Keeper;
 use super::page::OwnerPage;
@@ -329,7 +329,7 @@ fn members_that_never_confirm_fail_after_the_timeout_and_the_engine_ends() {
     let began = Instant::now();
     engine.write(4096, &[8; 4096]).and_then(|()| engine.flush()).expect_err("no member confirms");
     assert!(began.elapsed() >= timeout, "time in which nothing waited does not count");
-    let message = engine.failure(0).unwrap().unwrap().to_string();
+    let message = engine.failure(MemberNo::new(0)).unwrap().unwrap().to_string();
     assert!(message.contains("did not answer the heartbeat"), "{message}");
     assert!(bench.content() == before, "no member was written to");
     engine.close().expect_err("what was written last is lost");
@@ -357,7 +357,7 @@ fn a_member_that_hangs_has_to_confirm_until_it_fails() {
 fn a_member_that_left_is_left_alone_and_one_that_came_gets_the_page() {
     let bench = Bench::new();
     let mut engine = bench.engine(1);
-    engine.fail(2).unwrap();
+    engine.fail(MemberNo::new(2)).unwrap();
     let sequence = |nth: usize| bench.owners()[nth].as_ref().map(|owner| owner.sequence);
     thread::sleep(INTERVAL * 2);
     let left = sequence(2);
@@ -366,7 +366,7 @@ fn a_member_that_left_is_left_alone_and_one_that_came_gets_the_page() {
     assert_eq!(sequence(2), left);
     let path = bench.paths[0].with_file_name("new");
     let file = crate::files::MemberFile::create(&path, 1 << 20, 4096).unwrap();
-    engine.replace(2, file).unwrap();
+    engine.replace(MemberNo::new(2), file).unwrap();
     until("the page on the new member", || owner_of(&path, &bench.block).is_some());
     engine.close().unwrap();
     assert!(owner_of(&path, &bench.block).is_some_and(|owner| owner.is_released));

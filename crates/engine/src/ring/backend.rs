@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stripewise_array::{Operation, OperationId, PageId};
+use stripewise_array::{MemberNo, Operation, OperationId, PageId};
 
 use super::kernel::Target;
 use super::runs::Started;
@@ -101,12 +101,12 @@ impl Backend for Ring {
         self.members.len() as u16
     }
 
-    fn path(&self, member: u16) -> Option<&Path> {
-        self.paths[usize::from(member)].as_deref()
+    fn path(&self, member: MemberNo) -> Option<&Path> {
+        self.paths[member.index()].as_deref()
     }
 
-    fn close(&mut self, member: u16) {
-        let Some(open) = self.members[usize::from(member)].take() else { return };
+    fn close(&mut self, member: MemberNo) {
+        let Some(open) = self.members[member.index()].take() else { return };
         if let Some(place) = &mut self.open[open] {
             place.is_wanted = false;
             if let Some(crew) = &mut place.crew {
@@ -116,8 +116,8 @@ impl Backend for Ring {
         self.forget(open);
     }
 
-    fn suspend(&mut self, member: u16, memory: &mut Pages) {
-        let Some(open) = self.members[usize::from(member)] else { return };
+    fn suspend(&mut self, member: MemberNo, memory: &mut Pages) {
+        let Some(open) = self.members[member.index()] else { return };
         if let Some(place) = &mut self.open[open] {
             place.suspended = Some(member);
         }
@@ -125,18 +125,18 @@ impl Backend for Ring {
         self.close(member);
     }
 
-    fn take_answered(&mut self) -> Option<(u16, MemberFile)> {
+    fn take_answered(&mut self) -> Option<(MemberNo, MemberFile)> {
         self.answered.pop()
     }
 
-    fn file_system(&self, member: u16) -> Option<u64> {
-        self.open[self.members[usize::from(member)]?].as_ref()?.file.file_system()
+    fn file_system(&self, member: MemberNo) -> Option<u64> {
+        self.open[self.members[member.index()]?].as_ref()?.file.file_system()
     }
 
-    fn put(&mut self, member: u16, mut file: MemberFile) {
+    fn put(&mut self, member: MemberNo, mut file: MemberFile) {
         self.close(member);
         file.serve();
-        self.paths[usize::from(member)] = Some(file.path().into());
+        self.paths[member.index()] = Some(file.path().into());
         // The ring releases a registered file at a time of its own, so it must not have the last handle of a file with
         // a close that may block.
         let target = match file.kind() {
@@ -159,7 +159,7 @@ impl Backend for Ring {
             self.open.push(None);
         }
         self.open[place] = open;
-        self.members[usize::from(member)] = Some(place);
+        self.members[member.index()] = Some(place);
     }
 
     fn into_members(mut self) -> Vec<Option<MemberFile>> {

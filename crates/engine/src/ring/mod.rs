@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use stripewise_array::{Operation, OperationKind};
+use stripewise_array::{MemberNo, Operation, OperationKind};
 use stripewise_base::Nanos;
 
 use crate::backend::{Backend, BackendCompletion, Pages};
@@ -71,7 +71,7 @@ struct Open {
     discards: Discards,
     is_wanted: bool,
     /// The member that it was, if that is returned once nothing is in flight.
-    suspended: Option<u16>,
+    suspended: Option<MemberNo>,
 }
 
 impl Open {
@@ -105,7 +105,7 @@ pub struct Ring {
     is_behind: bool,
     ended: VecDeque<BackendCompletion>,
     /// Members that were suspended and have nothing in flight any more.
-    answered: Vec<(u16, MemberFile)>,
+    answered: Vec<(MemberNo, MemberFile)>,
     in_flight: usize,
     page_bytes: u32,
     limit: Duration,
@@ -161,7 +161,7 @@ impl Ring {
             checked_at: Instant::now(),
             turns: 0,
         };
-        for (member, file) in (0..).zip(files) {
+        for (member, file) in (0..).map(MemberNo::new).zip(files) {
             if let Some(file) = file {
                 file.forget_cache();
                 ring.put(member, file);
@@ -201,7 +201,7 @@ impl Ring {
 
     /// How many of `pages` adjacent trimmed pages are one run, and whether they are left as they are.
     fn cut(&self, first: &Operation, pages: u32) -> (usize, bool) {
-        let open = self.members[usize::from(first.member)].and_then(|open| self.open[open].as_ref());
+        let open = self.members[first.member.index()].and_then(|open| self.open[open].as_ref());
         // Operations on a missing member are failed later.
         let discards = open.map_or(Discards::Any, |open| open.discards);
         match discards.cut(self.trims, self.page_bytes, first.page, pages) {
@@ -214,7 +214,7 @@ impl Ring {
     /// Begins a run of operations on adjacent pages.
     fn begin(&mut self, started: &[Started], memory: &mut Pages) {
         let member = started[0].operation.member;
-        let Some(open) = self.members[usize::from(member)] else {
+        let Some(open) = self.members[member.index()] else {
             for one in started {
                 self.end(one, Err(Errno::NODEV.into()), 0);
             }

@@ -2,7 +2,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
-use stripewise_array::{Class, Memory, OperationId, PageId};
+use stripewise_array::{Class, MemberNo, Memory, OperationId, PageId};
 
 use super::*;
 use crate::store::outcome_of;
@@ -263,7 +263,7 @@ fn a_member_that_was_closed_does_nothing_and_lets_its_file_go() {
     let buffer = memory.take();
     ring.start(OperationId::new(0), &operation(OperationKind::Write, 3), buffer, &mut memory);
     ring.submit(&mut memory);
-    ring.close(0);
+    ring.close(MemberNo::new(0));
     while ring.take(&mut memory).is_none() {
         ring.wait(None);
         ring.submit(&mut memory);
@@ -271,7 +271,7 @@ fn a_member_that_was_closed_does_nothing_and_lets_its_file_go() {
     let error = all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)]).pop().unwrap().unwrap_err();
     assert_eq!(outcome_of(&error), stripewise_array::Outcome::Gone);
     let file = MemberFile::open(&folder.path().join("member"), PAGE as u32).expect("its lock is free");
-    ring.put(0, file);
+    ring.put(MemberNo::new(0), file);
     assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, buffer)])[0].is_ok());
 }
 
@@ -285,12 +285,12 @@ fn bytes_read() -> Option<u64> {
 #[test]
 fn taking_a_member_does_not_wait_for_its_device() {
     let Some((folder, mut ring, _memory)) = ring(8, LONG) else { return };
-    ring.close(0);
+    ring.close(MemberNo::new(0));
     let path = folder.path().join("member");
     let before_opening = bytes_read();
     let file = MemberFile::open(&path, PAGE as u32).unwrap();
     let before = bytes_read();
-    ring.put(0, file);
+    ring.put(MemberNo::new(0), file);
     let (Some(before_opening), Some(before), Some(after)) = (before_opening, before, bytes_read()) else {
         println!("skipped: the system does not count what is read");
         return;
@@ -350,7 +350,7 @@ fn what_returns_after_it_timed_out_is_taken_in_and_lets_its_file_go() {
     ring.time_out(&mut memory);
     let error = ring.take(&mut memory).expect("it has timed out").result.unwrap_err();
     assert_eq!(outcome_of(&error), stripewise_array::Outcome::Timeout);
-    ring.close(0);
+    ring.close(MemberNo::new(0));
     ring.kernel.wait(Some(LONG)).unwrap();
     assert!(ring.kernel.has_answers());
     ring.submit(&mut memory);
@@ -372,7 +372,7 @@ fn a_member_that_is_suspended_ends_its_operations_at_once_and_comes_back_when_th
     }
     ring.make_runs(&mut memory);
     ring.kernel.enter(false).unwrap();
-    ring.suspend(0, &mut memory);
+    ring.suspend(MemberNo::new(0), &mut memory);
     for _ in 0..2 {
         let error = ring.take(&mut memory).expect("it does not wait").result.unwrap_err();
         assert_eq!(outcome_of(&error), stripewise_array::Outcome::Timeout);
@@ -389,9 +389,9 @@ fn a_member_that_is_suspended_ends_its_operations_at_once_and_comes_back_when_th
         }
         ring.wait(Some(SOON));
     };
-    assert_eq!((member, file.path()), (0, &*folder.path().join("member")));
+    assert_eq!((member, file.path()), (MemberNo::new(0), &*folder.path().join("member")));
     assert!(ring.take(&mut memory).is_none(), "each operation ended once");
-    ring.put(0, file);
+    ring.put(MemberNo::new(0), file);
     assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 3, page)])[0].is_ok());
     assert!(ring.take_answered().is_none());
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use stripewise_array::format::{FailReason, Stamp, Uuid};
-use stripewise_array::{HostRequest, Operation, OperationId, OperationKind, Outcome, Rejoining, RequestKind};
+use stripewise_array::{
+    HostRequest, MemberNo, Operation, OperationId, OperationKind, Outcome, Rejoining, RequestKind,
+};
 use stripewise_base::Nanos;
 
 /// An event that a controller received, or an answer of the controller. Times are nanoseconds since the array was
@@ -37,7 +39,7 @@ pub enum Event {
     /// The content of a page that is about to be read and differs from what the run wrote there.
     Content {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// The page.
         page: u32,
         /// Its content.
@@ -62,7 +64,7 @@ pub enum Event {
     /// A member that refused an operation has room again.
     Ready {
         /// The member.
-        member: u16,
+        member: MemberNo,
     },
     /// Waiting operations were offered to members.
     Dispatched,
@@ -73,14 +75,14 @@ pub enum Event {
         /// When.
         now: Nanos,
         /// The member.
-        member: u16,
+        member: MemberNo,
     },
     /// A member returned, or another replaced it.
     Rejoined {
         /// When.
         now: Nanos,
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// How it came into the array.
         how: Came,
     },
@@ -141,14 +143,14 @@ pub enum Event {
     /// The controller failed a member.
     MemberFailed {
         /// The member.
-        member: u16,
+        member: MemberNo,
     },
     /// A member returned, with the stamp of its own superblocks.
     Returned {
         /// When.
         now: Nanos,
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Pages that it has.
         pages: u32,
         /// The content that it was known to have.
@@ -164,7 +166,7 @@ pub enum Event {
         /// When.
         now: Nanos,
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Whether it is slow now.
         is_slow: bool,
     },
@@ -176,7 +178,7 @@ pub enum Event {
     /// The read that completes next overtook a write or trim: it returns the earlier content of the page.
     Earlier {
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// The page.
         page: u32,
         /// Which of the changes that the read may have overtaken it preceded, counted from 0.
@@ -187,7 +189,7 @@ pub enum Event {
         /// When.
         now: Nanos,
         /// The member.
-        member: u16,
+        member: MemberNo,
         /// Why.
         reason: FailReason,
     },
@@ -348,12 +350,13 @@ mod tests {
 
     #[test]
     fn events_of_transcripts_from_before_there_were_stamps_are_read() {
-        let returned = Event::Rejoined { now: 5, member: 2, how: Came::Returned { pages: 100 } };
+        let returned =
+            Event::Rejoined { now: 5, member: MemberNo::new(2), how: Came::Returned { pages: 100 } };
         for (bytes, event) in [
             (&[12, 5, 2, 1, 100][..], returned),
-            (&[11, 5, 2], Event::Failed { now: 5, member: 2 }),
+            (&[11, 5, 2], Event::Failed { now: 5, member: MemberNo::new(2) }),
             (&[20], Event::Closed),
-            (&[23, 3], Event::MemberFailed { member: 3 }),
+            (&[23, 3], Event::MemberFailed { member: MemberNo::new(3) }),
         ] {
             assert_eq!(postcard::from_bytes::<Event>(bytes), Ok(event));
         }

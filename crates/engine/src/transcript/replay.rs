@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use stripewise_array::format::FailReason;
 use stripewise_array::{
-    Array, AssemblyOptions, At, Controller, Found, HostRequest, Media, Outcome, PagePool, Rejoining,
-    RequestKind, SECTOR_BYTES, Scheme, SubmitError, Timing,
+    Array, AssemblyOptions, At, Controller, Found, HostRequest, Media, MemberNo, Outcome, PagePool,
+    Rejoining, RequestKind, SECTOR_BYTES, Scheme, SubmitError, Timing,
 };
 use stripewise_base::Nanos;
 
@@ -68,7 +68,7 @@ pub struct Replayed {
     /// Operations that failed.
     pub failed_operations: u64,
     /// Members that left the array, by a command or by a failure, and when: nanoseconds since the array was assembled.
-    pub left: Vec<(u16, Nanos)>,
+    pub left: Vec<(MemberNo, Nanos)>,
     /// The length of the recorded run.
     pub took_ns: Nanos,
     /// Whether the file ends before the run did, because its writer was killed.
@@ -363,8 +363,8 @@ impl Player<'_> {
     }
 
     /// Whether the array has such a member.
-    fn has(&self, member: u16) -> bool {
-        u32::from(member) < self.array.members()
+    fn has(&self, member: MemberNo) -> bool {
+        member.is_within(self.array.members())
     }
 
     /// Passes an event to the controller. Returns false for an event that no engine records.
@@ -432,7 +432,7 @@ impl Player<'_> {
     }
 
     /// Takes a member out of service. Returns false for an event that no engine records.
-    fn fail(&mut self, now: Nanos, member: u16, reason: FailReason) -> bool {
+    fn fail(&mut self, now: Nanos, member: MemberNo, reason: FailReason) -> bool {
         let is_there = self.has(member);
         if is_there {
             self.stage.left(member);
@@ -442,7 +442,7 @@ impl Player<'_> {
     }
 
     /// Adds a member to the array. Returns false for an event that no engine records.
-    fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining) -> bool {
+    fn rejoin(&mut self, now: Nanos, member: MemberNo, how: Rejoining) -> bool {
         // The operations of the member that left are over before another takes its place.
         let under_way = &self.stage.under_way;
         let is_free = under_way.values().all(|(operation, _)| operation.member != member);

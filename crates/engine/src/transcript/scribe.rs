@@ -5,7 +5,9 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::crc32c;
-use stripewise_array::{At, Found, Media, Operation, OperationId, OperationKind, Outcome, Rejoining};
+use stripewise_array::{
+    At, Found, Media, MemberNo, Operation, OperationId, OperationKind, Outcome, Rejoining,
+};
 use stripewise_base::Nanos;
 
 use super::blocks::Blocks;
@@ -100,8 +102,8 @@ impl Scribe {
     }
 
     /// What is known of a page. Copies of superblocks may lie behind the pages that the array uses.
-    fn known(&mut self, (member, page): (u16, u32)) -> &mut u32 {
-        let pages = &mut self.known[usize::from(member)];
+    fn known(&mut self, (member, page): (MemberNo, u32)) -> &mut u32 {
+        let pages = &mut self.known[member.index()];
         if page as usize >= pages.len() {
             pages.resize(page as usize + 1, UNKNOWN);
         }
@@ -136,8 +138,8 @@ impl Scribe {
     }
 
     /// Notes that a member returned, or another replaced it: its content is unknown.
-    pub(crate) fn rejoin(&mut self, now: Nanos, member: u16, how: Rejoining) {
-        self.known[usize::from(member)].fill(UNKNOWN);
+    pub(crate) fn rejoin(&mut self, now: Nanos, member: MemberNo, how: Rejoining) {
+        self.known[member.index()].fill(UNKNOWN);
         self.note(&match how {
             Rejoining::Returned { pages, stamp } => Event::Returned { now, member, pages, stamp },
             Rejoining::Replacement { uuid, pages } => {

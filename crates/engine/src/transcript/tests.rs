@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use stripewise_array::format::Uuid;
 use stripewise_array::{
-    AssemblyOptions, Class, Identity, Members, Operation, OperationId, OperationKind, Outcome, RequestKind,
-    Scheme, create,
+    AssemblyOptions, Class, Identity, MemberNo, Members, Operation, OperationId, OperationKind, Outcome,
+    RequestKind, Scheme, create,
 };
 use stripewise_base::prng::Prng;
 
@@ -120,7 +120,7 @@ fn recorded(text: &str, folder: &Path) -> (PathBuf, Engine) {
     let mut engine = open(&scheme, &paths, Some(&transcript));
     serve(&mut engine, |engine, nth| match nth {
         300 => damage(&paths[1], 300),
-        600 => engine.fail(2).unwrap(),
+        600 => engine.fail(MemberNo::new(2)).unwrap(),
         1000 => {
             let file = MemberFile::create(&folder.join("new"), MEMBER_BYTES, PAGE as u32).unwrap();
             engine.add_spare(file).unwrap();
@@ -172,7 +172,7 @@ fn a_run_that_several_clients_and_a_lost_member_made_replays_operation_by_operat
         assert_eq!(result.difference, None, "{text}");
         assert!(!result.is_cut);
         assert!(result.requests >= 1600 && result.operations >= operations, "{result:?}");
-        assert_eq!(result.left.iter().map(|&(member, _)| member).collect::<Vec<_>>(), [2]);
+        assert_eq!(result.left.iter().map(|&(member, _)| member.number()).collect::<Vec<_>>(), [2]);
         if text == LOG {
             assert!(repairs > 0, "the damage was found, in the run and so in the replay");
         }
@@ -244,7 +244,7 @@ fn a_read_that_overtook_a_write_is_recorded_by_the_version_that_it_found() {
     let mut scribe = Scribe::create(&path).unwrap();
     scribe.begin(&head);
     let [old, new] = [1, 2].map(|byte| vec![byte; PAGE as usize]);
-    let operation = |kind| Operation { kind, member: 1, page: 40, ..Operation::default() };
+    let operation = |kind| Operation { kind, member: MemberNo::new(1), page: 40, ..Operation::default() };
     let (read, write) = (operation(OperationKind::Read), operation(OperationKind::Write));
     scribe.start(OperationId::new(1), &write, &old);
     scribe.over(&write);
@@ -269,8 +269,8 @@ fn a_read_that_overtook_a_write_is_recorded_by_the_version_that_it_found() {
     scribe.finish().unwrap();
     let (_, events) = events(&path);
     let found: Vec<_> = events.iter().filter(|event| !matches!(event, Event::Started { .. })).collect();
-    let earlier = Event::Earlier { member: 1, page: 40, nth: 0 };
-    let damage = Event::Content { member: 1, page: 40, bytes: old.into() };
+    let earlier = Event::Earlier { member: MemberNo::new(1), page: 40, nth: 0 };
+    let damage = Event::Content { member: MemberNo::new(1), page: 40, bytes: old.into() };
     assert!(found == [&earlier, &earlier, &damage], "{}", words(&found));
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rustix::io::Errno;
 use stripewise_array::placement::Commit;
-use stripewise_array::{Scheme, SubmitError};
+use stripewise_array::{MemberNo, Scheme, SubmitError};
 use stripewise_engine::{
     Backend, Completion, Engine, Options, Order, Rejected, Request, Ticket, Timekeeping,
 };
@@ -339,7 +339,7 @@ fn run(setting: &Setting, actions: &[Action]) {
                 let is_new = !bench.failed.contains(&member);
                 if is_new && setting.tolerates(&bench.failed, member) {
                     match how {
-                        Failing::Requested => bench.engine.fail(member).unwrap(),
+                        Failing::Requested => bench.engine.fail(MemberNo::new(member)).unwrap(),
                         Failing::Dead(errno) => bench.faults.kill(member, errno),
                         Failing::Write(page) => bench.faults.refuse_writes(member, page, Errno::IO),
                         Failing::Flush => bench.faults.refuse_flushes(member, Errno::IO),

@@ -2,6 +2,7 @@
 
 use rustix::io::Errno;
 use stripewise_array::Class;
+use stripewise_array::MemberNo;
 use stripewise_engine::{Engine, EngineError, Failed, IoMode, Options, Order, Request};
 
 use crate::support::arrays::{LOG, created, opened};
@@ -170,7 +171,7 @@ fn a_flush_fails_when_parity_cannot_tolerate_what_it_lost() {
     engine.write(0, &page(1)).unwrap();
     faults.refuse_flushes(0, Errno::IO);
     engine.flush().expect("parity bears one");
-    assert!(engine.failure(0).unwrap().unwrap().to_string().starts_with("flushing: "));
+    assert!(engine.failure(MemberNo::new(0)).unwrap().unwrap().to_string().starts_with("flushing: "));
     faults.refuse_flushes(1, Errno::IO);
     assert!(matches!(engine.flush(), Err(EngineError::Failed(Failed::Lost))));
 }
@@ -180,7 +181,7 @@ fn a_flush_fails_when_parity_cannot_tolerate_what_it_lost() {
 fn a_lost_chunk_fails_no_write_beside_it() {
     let media = Media::new(3, 8, 4096);
     let mut engine = Engine::new(&raid0(), media.open(), options()).unwrap();
-    engine.fail(1).unwrap();
+    engine.fail(MemberNo::new(1)).unwrap();
     let tickets: Vec<_> = [0, 0, 1].map(|page| engine.submit(write_of(page, 7)).unwrap()).into();
     let mut results = Vec::new();
     while let Some(completion) = engine.poll() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::sample::select;
 use rustix::io::Errno;
-use stripewise_array::{Class, Controller, Operation, OperationKind};
+use stripewise_array::{Class, Controller, MemberNo, Operation, OperationKind};
 use stripewise_engine::{
     Backend, Engine, EngineError, Failed, Failure, Options, Order, Request, Timekeeping,
 };
@@ -16,6 +16,7 @@ use crate::support::media::Media;
 use crate::support::{options, raid0, raid5, read, scheme};
 
 const PAGE: u64 = 4096;
+const FIRST: MemberNo = MemberNo::new(0);
 /// A timeout that a test can wait for.
 const SOON: Duration = Duration::from_millis(400);
 
@@ -49,7 +50,7 @@ fn what_cannot_be_read_is_decoded_and_written_back() {
         while engine.step() {}
         assert!(!faults.is_rotten(0, 0), "{errno}: the page was written back");
         assert_eq!(engine.counts().done[Class::Repair as usize], 1);
-        assert!(engine.failure(0).unwrap().is_none(), "{errno}: the member stays in service");
+        assert!(engine.failure(MemberNo::new(0)).unwrap().is_none(), "{errno}: the member stays in service");
         drop(engine.close().unwrap());
         media.check_parity(&raid5());
     }
@@ -64,7 +65,7 @@ fn a_file_that_was_cut_short_is_decoded_and_grows_back() {
     // The whole array: every data page of member 0 is read.
     let bytes = read(&mut engine, 0, 24 * 4096).unwrap();
     assert!(bytes.chunks(4096).enumerate().all(|(number, page)| page == [number as u8 + 1; 4096]));
-    assert!(engine.failure(0).unwrap().is_none());
+    assert!(engine.failure(MemberNo::new(0)).unwrap().is_none());
     drop(engine.close().unwrap());
     assert_eq!(media.assemble(&raid5()), bytes);
 }
@@ -107,11 +108,17 @@ fn a_member_that_cannot_be_written_fails_and_service_continues() {
         assert!(!status.is_out_of_space_beyond_parity);
         engine.step();
     };
-    assert!(has_waited && completion.result.is_ok() && engine.array().is_failed(0), "{completion:?}");
-    let failure = engine.failure(0).unwrap().unwrap();
+    assert!(
+        has_waited && completion.result.is_ok() && engine.array().is_failed(MemberNo::new(0)),
+        "{completion:?}"
+    );
+    let failure = engine.failure(MemberNo::new(0)).unwrap().unwrap();
     assert!(matches!(
         failure,
-        Failure::Error { operation: Operation { kind: OperationKind::Write, page: 0, member: 0, .. }, .. }
+        Failure::Error {
+            operation: Operation { kind: OperationKind::Write, page: 0, member: FIRST, .. },
+            ..
+        }
     ));
     assert!(failure.to_string().starts_with("writing page 0: No space left on device"), "{failure}");
     assert_eq!(read(&mut engine, 0, 4096).unwrap(), vec![77; 4096]);
@@ -137,13 +144,13 @@ fn a_flush_that_found_no_space_is_not_tried_again() {
         engine.step();
     };
     assert_eq!(completion.result, Ok(()));
-    assert!(engine.array().is_failed(0));
+    assert!(engine.array().is_failed(MemberNo::new(0)));
 }
 
 #[test]
 fn a_member_without_space_does_not_fail_when_another_is_gone() {
     let (_media, faults, mut engine) = filled_with(SOON);
-    engine.fail(1).unwrap();
+    engine.fail(MemberNo::new(1)).unwrap();
     faults.refuse_writes(0, 0, Errno::NOSPC);
     let ticket = engine.submit(Request::write(0, &page(77))).unwrap();
     let completion = engine.poll().unwrap();
@@ -153,7 +160,11 @@ fn a_member_without_space_does_not_fail_when_another_is_gone() {
         engine.step();
     }
     let status = engine.status();
-    assert!(status.is_out_of_space && status.is_out_of_space_beyond_parity && !engine.array().is_failed(0));
+    assert!(
+        status.is_out_of_space
+            && status.is_out_of_space_beyond_parity
+            && !engine.array().is_failed(MemberNo::new(0))
+    );
     assert!(matches!(engine.write(PAGE, &page(78)), Err(EngineError::Failed(Failed::NoSpace))));
     faults.allow_writes(0, 0);
     while engine.step() {}
@@ -173,7 +184,7 @@ fn a_member_that_is_gone_fails_at_the_first_read() {
         let (_media, faults, mut engine) = filled();
         faults.kill(1, errno);
         assert_eq!(read(&mut engine, PAGE, 4096).unwrap(), vec![2; 4096]);
-        assert!(engine.failure(1).unwrap().is_some(), "{errno}");
+        assert!(engine.failure(MemberNo::new(1)).unwrap().is_some(), "{errno}");
         let before = engine.counts().errors;
         assert_eq!(read(&mut engine, 0, 24 * 4096).unwrap().len(), 24 * 4096);
         assert_eq!(engine.counts().errors, before, "{errno}: it is not asked again");
@@ -183,8 +194,8 @@ fn a_member_that_is_gone_fails_at_the_first_read() {
 #[test]
 fn more_than_parity_can_tolerate_is_an_error_and_not_a_lie() {
     let (_media, _, mut engine) = filled();
-    engine.fail(0).unwrap();
-    engine.fail(1).unwrap();
+    engine.fail(MemberNo::new(0)).unwrap();
+    engine.fail(MemberNo::new(1)).unwrap();
     assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Failed(Failed::Lost))));
     assert!(matches!(engine.write(0, &page(1)), Err(EngineError::Failed(Failed::Lost))));
     // Chunks on the remaining members can be read: page 2 lies on member 2.
@@ -196,7 +207,7 @@ fn more_than_parity_can_tolerate_is_an_error_and_not_a_lie() {
     engine.write(0, &page(1)).unwrap();
     faults.rot(0, 0, Errno::IO);
     assert!(matches!(read(&mut engine, 0, 4096), Err(EngineError::Failed(Failed::Lost))));
-    assert!(engine.failure(0).unwrap().is_none(), "the member lives");
+    assert!(engine.failure(MemberNo::new(0)).unwrap().is_none(), "the member lives");
     engine.write(0, &page(5)).unwrap();
     assert_eq!(read(&mut engine, 0, 4096).unwrap(), vec![5; 4096], "a whole write heals the page");
 }
@@ -204,7 +215,7 @@ fn more_than_parity_can_tolerate_is_an_error_and_not_a_lie() {
 #[test]
 fn a_member_that_does_not_exist_is_named() {
     let (_media, _, mut engine) = filled();
-    let text = engine.fail(4).unwrap_err().to_string();
+    let text = engine.fail(MemberNo::new(4)).unwrap_err().to_string();
     assert_eq!(text, "there is no member 4: the array has 4, counted from 0");
 }
 

@@ -1,7 +1,7 @@
 //! The backends that reach files behave the same to the caller: data that one wrote, the other reads.
 
 use proptest::prelude::*;
-use stripewise_array::{Scheme, SubmitError};
+use stripewise_array::{MemberNo, Scheme, SubmitError};
 use stripewise_engine::{Completion, Engine, Rejected, Request, Ticket};
 
 use crate::support::arrays::{IN_PLACE, LOG, created, opened, ways};
@@ -134,7 +134,7 @@ fn run(text: &str, actions: &[Action]) {
             Action::Settle => bench.settle(),
             Action::Fail(member) => {
                 if *failed.get_or_insert(member) == member {
-                    bench.engine().fail(member).unwrap();
+                    bench.engine().fail(MemberNo::new(member)).unwrap();
                     bench.take_completions();
                 }
             }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use stripewise_array::MemberNo;
 use stripewise_array::Scheme;
 use stripewise_engine::{Engine, EngineError, FailMode, Failed, MemberFile, Options, Request};
 
@@ -37,7 +38,7 @@ fn filled(level: &str, paths: &[PathBuf], way: usize) -> Engine {
 fn both_return(engine: &mut Engine, paths: &[PathBuf]) {
     for (member, path) in (0..2).zip(paths) {
         while engine.turn() {}
-        engine.rejoin(member, MemberFile::open(path, PAGE as u32).unwrap()).unwrap();
+        engine.rejoin(MemberNo::new(member), MemberFile::open(path, PAGE as u32).unwrap()).unwrap();
     }
     // The rebuild of the first is halted until the second is back.
     while engine.status().rebuild.is_some() {
@@ -52,7 +53,7 @@ fn waiting(folder: &Path, limit: Duration) -> (Vec<PathBuf>, Engine) {
     let mut engine = opened(&log("raid5"), &paths, Options { failmode, ..Options::default() }).unwrap();
     (0..16).for_each(|nth| engine.write(nth * CHUNK as u64, &[3; CHUNK]).unwrap());
     engine.flush().unwrap();
-    (0..2).for_each(|member| engine.fail(member).unwrap());
+    (0..2).for_each(|member| engine.fail(MemberNo::new(member)).unwrap());
     (paths, engine)
 }
 
@@ -114,7 +115,7 @@ fn beyond_parity_under_load_every_request_is_answered_and_the_engine_ends() {
                     _ => Request::write(at, &[7; CHUNK]),
                 };
                 if nth == 20 {
-                    (0..losses).for_each(|member| engine.fail(member).unwrap());
+                    (0..losses).for_each(|member| engine.fail(MemberNo::new(member)).unwrap());
                 }
                 while let Err(busy) = engine.submit(request) {
                     request = busy.request;
@@ -145,7 +146,7 @@ fn members_return_without_a_restart_and_the_next_flush_says_that_data_may_be_los
     let mut engine = filled("raid5", &paths, 0);
     engine.write(0, &[8; CHUNK]).unwrap();
     for member in [1, 0] {
-        engine.fail(member).unwrap();
+        engine.fail(MemberNo::new(member)).unwrap();
     }
     assert!(is_lost(engine.write(PAGE, &[9; 4096])));
     both_return(&mut engine, &paths);
@@ -169,19 +170,19 @@ fn in_place_writes_wait_for_a_second_member_that_left_during_a_rebuild() {
     let failmode = FailMode::Wait(Duration::from_secs(3600));
     let mut engine = opened(&in_place, &paths, Options { failmode, ..Options::default() }).unwrap();
     (0..64).for_each(|nth| engine.write(nth * CHUNK as u64, &[3; CHUNK]).unwrap());
-    engine.fail(0).unwrap();
+    engine.fail(MemberNo::new(0)).unwrap();
     (0..64).for_each(|nth| engine.write(nth * CHUNK as u64, &[4; CHUNK]).unwrap());
-    engine.rejoin(0, MemberFile::open(&paths[0], PAGE as u32).unwrap()).unwrap();
+    engine.rejoin(MemberNo::new(0), MemberFile::open(&paths[0], PAGE as u32).unwrap()).unwrap();
     while engine.status().rebuild.is_none_or(|(_, progress)| progress.done == 0) {
         assert!(engine.step(), "member 0 joins");
     }
-    engine.fail(1).unwrap();
+    engine.fail(MemberNo::new(1)).unwrap();
     let status = engine.status();
     assert!(status.is_beyond_parity && status.rebuild.is_some());
     let ticket = engine.submit(Request::write(0, &[5; CHUNK])).unwrap();
     while engine.turn() {}
     assert!(engine.take_completion().is_none() && engine.status().waits_for_members);
-    engine.rejoin(1, MemberFile::open(&paths[1], PAGE as u32).unwrap()).unwrap();
+    engine.rejoin(MemberNo::new(1), MemberFile::open(&paths[1], PAGE as u32).unwrap()).unwrap();
     let completion = engine.poll().expect("the write is answered");
     assert_eq!(completion.result.map(|()| completion.ticket).unwrap(), ticket);
     while engine.status().rebuild.is_some() {

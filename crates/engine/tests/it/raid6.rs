@@ -2,6 +2,7 @@
 //! loss of one member too many.
 
 use rustix::io::Errno;
+use stripewise_array::MemberNo;
 use stripewise_array::Scheme;
 use stripewise_array::geometry::Rotation;
 use stripewise_base::prng::Prng;
@@ -162,7 +163,7 @@ fn disks_that_linux_md_could_have_written_are_read_without_any_two_of_them() {
         }
         for lost in pairs() {
             let mut engine = Engine::new(&raid6(rotation, "baseline"), media.open(), options()).unwrap();
-            lost.iter().for_each(|&member| engine.fail(member).unwrap());
+            lost.iter().for_each(|&member| engine.fail(MemberNo::new(member)).unwrap());
             assert!(read(&mut engine, 0, bytes.len()).unwrap() == bytes, "{rotation:?} without {lost:?}");
         }
     }
@@ -191,7 +192,7 @@ fn an_array_is_opened_without_one_and_two_of_its_files_and_written_on() {
             // An empty file, out of service, replaces the missing one.
             std::fs::File::create(path).unwrap().set_len((STRIPES * CHUNK) as u64).unwrap();
             let mut engine = Engine::open(&scheme, &paths, options()).unwrap();
-            lost[..gone].iter().for_each(|&member| engine.fail(member).unwrap());
+            lost[..gone].iter().for_each(|&member| engine.fail(MemberNo::new(member)).unwrap());
             assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without {:?}", &lost[..gone]);
             scribble(&mut engine, &mut prng, &mut expected, 50);
             assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "written {:?}", &lost[..gone]);
@@ -218,7 +219,7 @@ fn the_third_loss_is_an_error_and_not_a_lie() {
         let third = (0..DISKS as u16).find(|member| !lost.contains(member)).unwrap();
         for &member in &[lost[0], lost[1], third] {
             engine.flush().unwrap();
-            engine.fail(member).unwrap();
+            engine.fail(MemberNo::new(member)).unwrap();
         }
         let gone = [lost[0], lost[1], third].map(usize::from);
         for (chunk, expected) in expected.chunks(CHUNK).enumerate() {

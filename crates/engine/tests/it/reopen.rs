@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use stripewise_array::{Class, Persistence, Scheme, SchemeError, SubmitError};
+use stripewise_array::{Class, MemberNo, Persistence, Scheme, SchemeError, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{Backend, Engine, EngineError, FileError, FileTrouble, MemberFile, Options};
 use tempfile::TempDir;
@@ -63,7 +63,7 @@ fn an_array_that_was_written_without_a_member_is_opened_without_it() {
     let paths = paths(&folder, 4);
     let mut engine = Engine::create(&raid5(), &paths, MEMBER_BYTES, options()).unwrap();
     fill(&mut engine, 1);
-    engine.fail(2).unwrap();
+    engine.fail(MemberNo::new(2)).unwrap();
     let expected = fill(&mut engine, 2);
     let before = read(&mut engine, 0, expected.len()).unwrap();
     drop(engine.close().unwrap());
@@ -72,7 +72,7 @@ fn an_array_that_was_written_without_a_member_is_opened_without_it() {
     assert!(read(&mut engine, 0, expected.len()).unwrap() != before);
     drop(engine);
     let mut engine = Engine::open(&raid5(), &paths, options()).unwrap();
-    engine.fail(2).unwrap();
+    engine.fail(MemberNo::new(2)).unwrap();
     assert!(read(&mut engine, 0, expected.len()).unwrap() == before);
 }
 
@@ -120,7 +120,7 @@ fn a_log_that_is_closed_leaves_parity_that_is_right() {
     drop(engine.close().unwrap());
     for member in 0..4 {
         let mut engine = Engine::open(&logs, &paths, options()).unwrap();
-        engine.fail(member).unwrap();
+        engine.fail(MemberNo::new(member)).unwrap();
         assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without member {member}");
     }
     // A chunk that may have been written before is read before it is updated.
@@ -216,7 +216,7 @@ fn a_trimmed_row_reads_as_zeros_and_its_parity_with_it() {
     drop(engine);
     for member in 0..3 {
         let mut engine = Engine::open(&raid5(), &paths, options()).unwrap();
-        engine.fail(member).unwrap();
+        engine.fail(MemberNo::new(member)).unwrap();
         assert!(read(&mut engine, 0, expected.len()).unwrap() == expected, "without member {member}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{AssembleError, AssemblyOptions, Identity, Scheme, create};
+use stripewise_array::{AssembleError, AssemblyOptions, Identity, MemberNo, Scheme, create};
 use stripewise_engine::{Engine, EngineError, Failure, FileMedia, MemberFile, Options};
 
 const SCHEMES: [&str; 2] = [
@@ -71,7 +71,7 @@ fn a_copy_is_refused_and_one_member_may_be_missing() {
     let empty = twice;
     let mut engine =
         resume(&scheme, &[paths[0].clone(), paths[1].clone(), empty.clone(), paths[3].clone()]).unwrap();
-    assert!(matches!(engine.failure(2), Ok(Some(Failure::Absent))));
+    assert!(matches!(engine.failure(MemberNo::new(2)), Ok(Some(Failure::Absent))));
     engine.write(0, &[3; 4096]).unwrap();
     drop(engine.close().unwrap());
     let reason = refused(&[paths[0].clone(), empty, paths[3].clone()]);

@@ -12,8 +12,8 @@ use stripewise_array::cache::CachePolicy;
 use stripewise_array::placement::FirstWrites;
 use stripewise_array::update::Reason;
 use stripewise_array::{
-    Acknowledgement, HostRequest, Members, NoMemory, PlanView, Purpose, RequestKind, Scheme, SubmitError,
-    WindowSize,
+    Acknowledgement, HostRequest, MemberNo, Members, NoMemory, PlanView, Purpose, RequestKind, Scheme,
+    SubmitError, WindowSize,
 };
 use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
@@ -182,7 +182,7 @@ fn simulated(case: &Draw) -> Vec<Vec<PlanRecord>> {
     let mut plans = Vec::new();
     for (index, &(kind, offset, bytes)) in case.requests.iter().enumerate() {
         for member in case.failing_before(index) {
-            simulation.fail_member(member);
+            simulation.fail_member(MemberNo::new(member));
         }
         simulation.world.host.request =
             Some(HostRequest { tag: index as u64, arrival: 0, offset, bytes, kind });
@@ -204,7 +204,7 @@ fn engine(case: &Draw, pages: u32) -> Vec<Vec<PlanRecord>> {
     let mut plans = Vec::new();
     for (index, &(kind, offset, bytes)) in case.requests.iter().enumerate() {
         for member in case.failing_before(index) {
-            engine.fail(member).unwrap();
+            engine.fail(MemberNo::new(member)).unwrap();
         }
         let request = match kind {
             RequestKind::Read => Request::read(offset, bytes as usize),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use stripewise_array::format::Superblock;
-use stripewise_array::{AssemblyOptions, Scheme, SubmitError};
+use stripewise_array::{AssemblyOptions, MemberNo, Scheme, SubmitError};
 use stripewise_base::prng::Prng;
 use stripewise_engine::{
     Engine, EngineError, Failed, FileMedia, FileTrouble, IoMode, MemberCondition, MemberFile, Options, Rate,
@@ -18,6 +18,7 @@ use crate::support::arrays::{IN_PLACE, LOG, created, opened, ways};
 
 const MEMBER_BYTES: u64 = 4 << 20;
 const PAGE: u64 = 4096;
+const THIRD: MemberNo = MemberNo::new(2);
 
 /// A log of four members, where every page contains its number and a round.
 struct Bench {
@@ -116,12 +117,12 @@ fn a_member_that_was_away_gets_what_it_missed() {
         }
         bench.check(&mut engine);
         let other = bench.new_file("other", MEMBER_BYTES);
-        let refused = engine.rejoin(2, other);
-        assert!(matches!(refused, Err(EngineError::NotThat { member: 2, .. })), "{refused:?}");
+        let refused = engine.rejoin(MemberNo::new(2), other);
+        assert!(matches!(refused, Err(EngineError::NotThat { member: THIRD, .. })), "{refused:?}");
         // Larger than before: it ends elsewhere, and so does its second superblock.
         File::options().write(true).open(&away).unwrap().set_len(MEMBER_BYTES + (1 << 20)).unwrap();
-        engine.rejoin(2, MemberFile::open(&away, 4096).unwrap()).unwrap();
-        assert!(matches!(engine.status().rebuild, Some((2, _))));
+        engine.rejoin(MemberNo::new(2), MemberFile::open(&away, 4096).unwrap()).unwrap();
+        assert!(matches!(engine.status().rebuild, Some((THIRD, _))));
         bench.serve_until_rebuilt(&mut engine);
         bench.check(&mut engine);
         engine.close().unwrap();
@@ -138,14 +139,14 @@ fn a_replacement_is_made_whole_while_hosts_write() {
         let mut bench = Bench::new();
         let mut engine = bench.open(options);
         assert!(matches!(
-            engine.replace(1, bench.new_file("early", MEMBER_BYTES)),
+            engine.replace(MemberNo::new(1), bench.new_file("early", MEMBER_BYTES)),
             Err(EngineError::Rejoin(_))
         ));
-        engine.fail(1).unwrap();
+        engine.fail(MemberNo::new(1)).unwrap();
         let small = bench.new_file("small", MEMBER_BYTES / 2);
-        assert!(matches!(engine.replace(1, small), Err(EngineError::Rejoin(_))));
+        assert!(matches!(engine.replace(MemberNo::new(1), small), Err(EngineError::Rejoin(_))));
         let before = engine.status().members[1].uuid;
-        engine.replace(1, bench.new_file("new", MEMBER_BYTES + (1 << 20))).unwrap();
+        engine.replace(MemberNo::new(1), bench.new_file("new", MEMBER_BYTES + (1 << 20))).unwrap();
         assert_eq!(engine.status().members[1].state, MemberCondition::Rebuilding);
         assert_ne!(engine.status().members[1].uuid, before);
         assert!(bench.serve_until_rebuilt(&mut engine) > 10, "hosts are served meanwhile");
@@ -160,15 +161,15 @@ fn a_replacement_is_made_whole_while_hosts_write() {
 fn a_rebuild_that_was_interrupted_continues() {
     let mut bench = Bench::new();
     let mut engine = bench.open(Options::default());
-    engine.fail(0).unwrap();
+    engine.fail(MemberNo::new(0)).unwrap();
     engine.set_rate(Rate::BytesPerSecond(0));
-    engine.replace(0, bench.new_file("new", MEMBER_BYTES)).unwrap();
+    engine.replace(MemberNo::new(0), bench.new_file("new", MEMBER_BYTES)).unwrap();
     for page in 0..50 {
         bench.write(&mut engine, page);
     }
     engine.flush().unwrap();
     let (member, progress) = engine.status().rebuild.expect("nothing is allowed, so it does not end");
-    assert!(member == 0 && progress.done < progress.total / 2, "{progress:?}");
+    assert!(member == MemberNo::new(0) && progress.done < progress.total / 2, "{progress:?}");
     drop(engine);
     bench.paths[0] = bench.folder.path().join("new");
     let mut engine = bench.open(Options::default());
@@ -187,7 +188,7 @@ fn a_spare_takes_the_place_of_the_first_that_fails() {
     assert!(matches!(engine.add_spare(small), Err(EngineError::Rejoin(_))));
     engine.add_spare(bench.new_file("spare", MEMBER_BYTES)).unwrap();
     assert_eq!(engine.status().spares, 1);
-    engine.fail(3).unwrap();
+    engine.fail(MemberNo::new(3)).unwrap();
     bench.write(&mut engine, 7);
     while engine.step() {}
     let status = engine.status();
@@ -237,8 +238,8 @@ fn a_rebuild_takes_the_time_that_its_rate_says() {
     });
     let begun = engine.status().age_ns;
     let before = engine.status();
-    engine.fail(2).unwrap();
-    engine.replace(2, bench.new_file("new", MEMBER_BYTES)).unwrap();
+    engine.fail(MemberNo::new(2)).unwrap();
+    engine.replace(MemberNo::new(2), bench.new_file("new", MEMBER_BYTES)).unwrap();
     while engine.step() {}
     let after = engine.status();
     assert_eq!(after.rebuild, None);
@@ -325,8 +326,8 @@ fn a_read_only_engine_changes_nothing() {
 fn too_much_that_is_lost_fails_requests_and_not_the_engine() {
     let bench = Bench::new();
     let mut engine = bench.open(Options::default());
-    engine.fail(0).unwrap();
-    engine.fail(1).unwrap();
+    engine.fail(MemberNo::new(0)).unwrap();
+    engine.fail(MemberNo::new(1)).unwrap();
     let mut page = vec![0; 4096];
     let lost = (0..100).filter(|&number| engine.read(number * PAGE, &mut page).is_err()).count();
     assert!(lost > 0);

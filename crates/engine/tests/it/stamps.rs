@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use stripewise_array::format::Uuid;
-use stripewise_array::{AssemblyOptions, Identity, RejoinError, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, MemberNo, RejoinError, Scheme, create};
 use stripewise_engine::{Engine, EngineError, FileMedia, MemberFile, Options};
 
 const LOG: &str = "name = \"log\"\nmetadata = \"on\"\n[geometry]\nlevel = \"raid5\"\n[placement]\npolicy = \"elastic\"\n\
@@ -68,9 +68,9 @@ fn a_copy_of_a_member_that_takes_its_place_later_is_made_whole() {
         let mut engine = open(text, &paths);
         assert_eq!(engine.opened().positions, [Some(0), Some(1), Some(2), Some(3)]);
         write(&mut engine, 2);
-        engine.fail(2).unwrap();
+        engine.fail(MemberNo::new(2)).unwrap();
         while engine.step() {}
-        engine.rejoin(2, MemberFile::open(&copy, PAGE).unwrap()).unwrap();
+        engine.rejoin(MemberNo::new(2), MemberFile::open(&copy, PAGE).unwrap()).unwrap();
         wait_until_rebuilt(&mut engine);
         engine.flush().unwrap();
         engine.scrub();
@@ -123,9 +123,9 @@ fn a_member_that_is_newer_than_the_array_is_refused_in_words() {
         drop(engine.close().unwrap());
     }
     let mut engine = open(LOG, &olds);
-    engine.fail(2).unwrap();
+    engine.fail(MemberNo::new(2)).unwrap();
     while engine.step() {}
-    let refused = engine.rejoin(2, MemberFile::open(&paths[2], PAGE).unwrap()).unwrap_err();
+    let refused = engine.rejoin(MemberNo::new(2), MemberFile::open(&paths[2], PAGE).unwrap()).unwrap_err();
     assert!(matches!(refused, EngineError::Rejoin(RejoinError::Newer { .. })), "{refused:?}");
     let words = refused.to_string();
     assert!(words.contains("the other members may be older copies") && words.contains("--force"), "{words}");

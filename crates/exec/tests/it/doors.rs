@@ -1,7 +1,7 @@
 //! The executor's doors: a placement or a driver that breaks the interface is stopped at the call, with the numbers.
 
 use stripewise_core::geometry::Place;
-use stripewise_core::ids::{NONE, PlanId, RequestId, RowNo};
+use stripewise_core::ids::{MemberNo, NONE, PlanId, RequestId, RowNo};
 use stripewise_core::memory::{Memory as _, PageMemory};
 use stripewise_core::operation::{Class, Operation, OperationKind, Outcome, Timing};
 use stripewise_core::request::{HostRequest, RequestKind};
@@ -272,7 +272,7 @@ fn a_step_of_its_own_operations_has_no_more_than_there_is_room_for() {
 #[test]
 #[should_panic(expected = "plan 0 names member 4, and there are 4")]
 fn an_operation_names_a_member_that_exists() {
-    planned().push_step(PLAN, [Operation { member: 4, ..Operation::default() }]);
+    planned().push_step(PLAN, [Operation { member: MemberNo::new(4), ..Operation::default() }]);
 }
 
 #[test]
@@ -345,7 +345,7 @@ fn a_request_is_submitted_no_earlier_than_it_arrives() {
 #[should_panic(expected = "operation 0 ends at 0, and has not started")]
 fn an_operation_ends_only_after_it_was_started() {
     let mut rig = idle();
-    rig.world.closed.extend(0..4);
+    rig.world.closed.extend(MemberNo::first(4));
     rig.submit(RequestKind::Read, 0, 1, 0);
     let id = rig.array.exec.first_operation(PLAN);
     rig.array.completed(0, id, Outcome::Done, Timing::default(), &mut rig.world);
@@ -403,14 +403,14 @@ fn the_controllers_own_request_has_pages() {
 #[should_panic(expected = "member 2 is taken out, and is out of service")]
 fn a_member_is_taken_out_once() {
     let mut exec = idle().array.exec;
-    exec.take_out(2);
-    exec.take_out(2);
+    exec.take_out(MemberNo::new(2));
+    exec.take_out(MemberNo::new(2));
 }
 
 #[test]
 #[should_panic(expected = "member 0 is taken out, and has 1 operations")]
 fn a_member_is_taken_out_while_it_has_no_operations() {
-    reading().array.exec.take_out(0);
+    reading().array.exec.take_out(MemberNo::new(0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A placement of whole rows: a write takes its row exclusively, and writes its pages with new parity from all of the row.
 
 use stripewise_core::bits::columns;
-use stripewise_core::ids::{PlanId, RequestId};
+use stripewise_core::ids::{MemberNo, PlanId, RequestId};
 use stripewise_core::members::Members;
 use stripewise_core::memory::PageMemory;
 use stripewise_core::operation::{Class, OperationKind};
@@ -92,8 +92,8 @@ impl Placement<PageMemory> for WholeRows {
         Split::Done
     }
 
-    fn lost(&mut self, member: u16, _exec: &mut Executor<PageMemory>) {
-        self.lost.push(member);
+    fn lost(&mut self, member: MemberNo, _exec: &mut Executor<PageMemory>) {
+        self.lost.push(member.number());
     }
 }
 

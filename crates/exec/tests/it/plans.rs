@@ -1,6 +1,6 @@
 //! Plans: row locks, and operations that fail.
 
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::operation::{OperationKind, Outcome};
 use stripewise_core::request::RequestKind;
 use stripewise_exec::Controller as _;
@@ -81,12 +81,12 @@ fn a_lost_member_ends_what_was_queued_for_it_and_its_pages_are_decoded() {
         rig.submit(RequestKind::Write, row * 3, 3, row as u8 + 1);
     }
     rig.run();
-    rig.world.closed.insert(2);
+    rig.world.closed.insert(MemberNo::new(2));
     rig.submit(RequestKind::Read, 0, 12, 0);
-    assert!(rig.array.loads().total(2) > 0);
-    rig.array.member_failed(0, 2, FailReason::Requested, &mut rig.world);
+    assert!(rig.array.loads().total(MemberNo::new(2)) > 0);
+    rig.array.member_failed(0, MemberNo::new(2), FailReason::Requested, &mut rig.world);
     rig.array.dispatch(&mut rig.world);
-    assert_eq!((rig.array.loads().total(2), &rig.array.placement.lost), (0, &vec![2]));
+    assert_eq!((rig.array.loads().total(MemberNo::new(2)), &rig.array.placement.lost), (0, &vec![2]));
     rig.run();
     let (_, failed, payload) = rig.world.acknowledged.last().expect("the read ended");
     assert!(!failed);

@@ -1,5 +1,6 @@
 //! Requests: accepted, refused, split over rows, acknowledged.
 
+use stripewise_core::ids::MemberNo;
 use stripewise_core::operation::{OperationKind, Outcome};
 use stripewise_core::request::{RequestKind, SubmitError};
 use stripewise_exec::Controller as _;
@@ -47,7 +48,7 @@ fn with_few_plans_a_long_request_continues_as_plans_end() {
 fn a_flush_flushes_every_member_and_no_more_than_once() {
     let mut rig = Rig::new(4, "");
     rig.submit(RequestKind::Flush, 0, 0, 0);
-    let flushed: Vec<u16> = rig.world.started.iter().map(|operation| operation.member).collect();
+    let flushed: Vec<u16> = rig.world.started.iter().map(|operation| operation.member.number()).collect();
     assert_eq!(flushed, [0, 1, 2, 3]);
     assert!(rig.world.started.iter().all(|operation| operation.kind == OperationKind::Flush));
     rig.run();
@@ -57,18 +58,18 @@ fn a_flush_flushes_every_member_and_no_more_than_once() {
 #[test]
 fn operations_wait_for_a_member_that_admits_none() {
     let mut rig = Rig::new(4, "");
-    rig.world.closed.insert(1);
+    rig.world.closed.insert(MemberNo::new(1));
     rig.submit(RequestKind::Write, 0, 3, 1);
-    let members: Vec<u16> = rig.world.in_flight.iter().map(|one| one.operation.member).collect();
+    let members: Vec<u16> = rig.world.in_flight.iter().map(|one| one.operation.member.number()).collect();
     assert_eq!(members, [0, 2, 3]);
-    assert_eq!(rig.array.loads().total(1), 1);
+    assert_eq!(rig.array.loads().total(MemberNo::new(1)), 1);
     rig.run();
     assert_eq!(rig.tags().len(), 0);
     rig.world.closed.clear();
     rig.array.dispatch(&mut rig.world);
     assert!(rig.world.in_flight.is_empty(), "a member that refused is not asked again until it reports");
-    rig.array.member_ready(1);
+    rig.array.member_ready(MemberNo::new(1));
     rig.array.dispatch(&mut rig.world);
     rig.run();
-    assert_eq!((rig.tags().len(), rig.array.loads().total(1)), (1, 0));
+    assert_eq!((rig.tags().len(), rig.array.loads().total(MemberNo::new(1))), (1, 0));
 }

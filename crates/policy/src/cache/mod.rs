@@ -287,7 +287,7 @@ impl Cache {
                 let held = self.store.columns(row, |chunk| !matches!(chunk.stage, Stage::Carried(_)));
                 let place = geometry.place(row);
                 stripewise_core::bits::columns(mask & !held).all(|column| {
-                    let pages = self.pages[geometry.member(place, column) as usize];
+                    let pages = self.pages[geometry.member(place, column).index()];
                     pages < room
                 })
             }
@@ -323,7 +323,7 @@ impl Cache {
         self.reserved += mask.count_ones();
         let place = geometry.place(row);
         stripewise_core::bits::columns(mask)
-            .for_each(|column| self.pages[geometry.member(place, column) as usize] += 1);
+            .for_each(|column| self.pages[geometry.member(place, column).index()] += 1);
     }
 
     /// Releases reserved room.
@@ -331,14 +331,14 @@ impl Cache {
         self.reserved -= mask.count_ones();
         let place = geometry.place(row);
         stripewise_core::bits::columns(mask)
-            .for_each(|column| self.pages[geometry.member(place, column) as usize] -= 1);
+            .for_each(|column| self.pages[geometry.member(place, column).index()] -= 1);
     }
 
     /// The ring and position of a chunk.
     fn home(&mut self, geometry: &Geometry, row: RowNo, column: u32, writer: Writer) -> (u32, u64) {
         let member = |geometry: &Geometry| {
             let place = geometry.place(row);
-            (u32::from(geometry.member(place, column)), place.page)
+            (u32::from(geometry.member(place, column).number()), place.page)
         };
         let group = row.number() / group_rows(geometry);
         match &mut self.policy {

@@ -9,6 +9,7 @@
 
 use stripewise_base::Nanos;
 use stripewise_base::share::Share;
+use stripewise_core::ids::MemberNo;
 
 use super::groups::Groups;
 use super::{Activity, Ahead, CoordinationSection, GcControl, GcPermit, Start, Trigger};
@@ -47,7 +48,7 @@ impl Global {
     pub(crate) fn gc_event<D: GcControl>(
         &mut self,
         now: Nanos,
-        member: u16,
+        member: MemberNo,
         activity: Activity,
         driver: &mut D,
     ) {

@@ -1,12 +1,13 @@
 //! The groups whose members collect by a common rule.
 
 use stripewise_core::geometry::{Geometry, Level};
+use stripewise_core::ids::MemberNo;
 
 /// Every member of an array in exactly one group.
 #[derive(Debug)]
 pub(crate) struct Groups {
     /// The members, group by group.
-    order: Vec<u16>,
+    order: Vec<MemberNo>,
     /// For each group its first place in `order`, and the end.
     first: Vec<u32>,
     /// For each member its group.
@@ -18,10 +19,10 @@ impl Groups {
     pub(crate) fn of_parity(geometry: &Geometry, count: u32) -> Self {
         let mut groups = Self::none(count);
         for group in 0..geometry.groups {
-            groups.add(geometry.group(group).map(|member| member as u16));
+            groups.add(geometry.group(group));
         }
-        for member in geometry.members..count {
-            groups.add(std::iter::once(member as u16));
+        for member in MemberNo::first(count).skip(geometry.members as usize) {
+            groups.add(std::iter::once(member));
         }
         groups
     }
@@ -33,7 +34,7 @@ impl Groups {
             return Self::of_parity(geometry, count);
         }
         let mut groups = Self::none(count);
-        groups.add(0..count as u16);
+        groups.add(MemberNo::first(count));
         groups
     }
 
@@ -45,11 +46,11 @@ impl Groups {
         }
     }
 
-    fn add(&mut self, members: impl Iterator<Item = u16>) {
+    fn add(&mut self, members: impl Iterator<Item = MemberNo>) {
         let (group, first) = (self.count() as u16, self.order.len());
         self.order.extend(members);
         for &member in &self.order[first..] {
-            self.group_of[member as usize] = group;
+            self.group_of[member.index()] = group;
         }
         self.first.push(self.order.len() as u32);
     }
@@ -60,12 +61,12 @@ impl Groups {
     }
 
     /// The group of a member.
-    pub(crate) fn of(&self, member: u16) -> usize {
-        self.group_of[member as usize].into()
+    pub(crate) fn of(&self, member: MemberNo) -> usize {
+        self.group_of[member.index()].into()
     }
 
     /// The members of a group, in order.
-    pub(crate) fn members(&self, group: usize) -> &[u16] {
+    pub(crate) fn members(&self, group: usize) -> &[MemberNo] {
         &self.order[self.first[group] as usize..self.first[group + 1] as usize]
     }
 }

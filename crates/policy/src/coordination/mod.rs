@@ -13,6 +13,7 @@ mod section;
 
 use stripewise_base::Nanos;
 use stripewise_core::geometry::{Geometry, Level};
+use stripewise_core::ids::MemberNo;
 
 use global::Global;
 use groups::Groups;
@@ -44,7 +45,13 @@ impl Coordination {
     }
 
     /// A member needs permission, or has finished a block.
-    pub fn gc_event<D: GcControl>(&mut self, now: Nanos, member: u16, activity: Activity, driver: &mut D) {
+    pub fn gc_event<D: GcControl>(
+        &mut self,
+        now: Nanos,
+        member: MemberNo,
+        activity: Activity,
+        driver: &mut D,
+    ) {
         match self {
             Self::Rotating(rotating) => rotating.gc_event(now, member, driver),
             Self::Global(global) => global.gc_event(now, member, activity, driver),

@@ -2,6 +2,7 @@
 
 use stripewise_base::Nanos;
 use stripewise_base::share::Share;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::timer::Timer;
 
 /// How close a plane is to having to collect.
@@ -64,18 +65,18 @@ pub trait GcControl: Timer {
     /// Permits the member to begin to collect and replaces any earlier permission. The controller calls this only for
     /// members with that capability. Such members start without permission and report relevant changes with
     /// `Controller::gc_event`.
-    fn permit_gc(&mut self, _member: u16, _permit: GcPermit) {}
+    fn permit_gc(&mut self, _member: MemberNo, _permit: GcPermit) {}
 
     /// Forbids the member to begin to collect more blocks; it finishes the blocks that it is collecting.
-    fn forbid_gc(&mut self, _member: u16) {}
+    fn forbid_gc(&mut self, _member: MemberNo) {}
 
     /// Whether the member is collecting, and whether it waits for permission.
-    fn gc_turn(&self, _member: u16) -> GcTurn {
+    fn gc_turn(&self, _member: MemberNo) -> GcTurn {
         GcTurn::default()
     }
 
     /// Whether the member is within this distance of having to collect.
-    fn is_near_gc(&self, _member: u16, _ahead: Ahead) -> bool {
+    fn is_near_gc(&self, _member: MemberNo, _ahead: Ahead) -> bool {
         false
     }
 }

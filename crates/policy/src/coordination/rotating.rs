@@ -6,6 +6,7 @@
 //! to the number that its parity tolerates. How the turn passes is our choice, see [`Turn`].
 
 use stripewise_base::Nanos;
+use stripewise_core::ids::MemberNo;
 
 use super::groups::Groups;
 use super::{Ahead, CoordinationSection, GcControl, GcPermit, GcTurn, Turn};
@@ -24,7 +25,7 @@ pub struct Rotating {
 #[derive(Clone, Copy, Debug, Default)]
 struct GroupTurn {
     /// The member that has permission, or that has lost it and still collects.
-    holder: Option<u16>,
+    holder: Option<MemberNo>,
     /// The member whose turn is next if needs are equal, as an index into the group's members.
     next: usize,
 }
@@ -37,7 +38,7 @@ impl Rotating {
     }
 
     /// A member needs permission, or has finished a block.
-    pub(crate) fn gc_event<D: GcControl>(&mut self, now: Nanos, member: u16, driver: &mut D) {
+    pub(crate) fn gc_event<D: GcControl>(&mut self, now: Nanos, member: MemberNo, driver: &mut D) {
         self.turn(now, self.groups.of(member), driver);
     }
 
@@ -84,7 +85,7 @@ impl Rotating {
 
     /// Of the members that wait for permission, the one with the fewest free pages; of equals, the one whose turn was
     /// longest ago.
-    fn neediest<D: GcControl>(&mut self, group: usize, driver: &D) -> Option<u16> {
+    fn neediest<D: GcControl>(&mut self, group: usize, driver: &D) -> Option<MemberNo> {
         let (members, next) = (self.groups.members(group), self.turns[group].next);
         let turns = (0..members.len()).map(|step| (next + step) % members.len());
         let needs = turns.filter_map(|at| Some((driver.gc_turn(members[at]).need?, at)));
@@ -111,7 +112,7 @@ impl Rotating {
             self.turns[group].holder = Some(own);
             driver.permit_gc(own, self.permit(u32::MAX));
         }
-        let is_wanted = |&member: &u16| driver.gc_turn(member) != GcTurn::default();
+        let is_wanted = |&member: &MemberNo| driver.gc_turn(member) != GcTurn::default();
         let wanted = members.iter().any(is_wanted);
         // A member that is alone in its group keeps its permission.
         let held = self.turns[group].holder.is_some() && members.len() > 1;

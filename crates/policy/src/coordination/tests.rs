@@ -3,6 +3,7 @@
 use stripewise_base::Nanos;
 use stripewise_base::share::Share;
 use stripewise_core::geometry::{Geometry, Level, Membership, Rotation, Shape};
+use stripewise_core::ids::MemberNo;
 use stripewise_core::timer::Timer;
 
 use super::global::Global;
@@ -31,12 +32,12 @@ struct FakeDriver {
 }
 
 impl FakeDriver {
-    fn needs(&mut self, member: u16, free_pages: u32) {
-        self.turns[member as usize].need = Some(free_pages);
+    fn needs(&mut self, member: MemberNo, free_pages: u32) {
+        self.turns[member.index()].need = Some(free_pages);
     }
 
-    fn finishes(&mut self, member: u16, need: Option<u32>) {
-        self.turns[member as usize] = GcTurn { collects: false, need };
+    fn finishes(&mut self, member: MemberNo, need: Option<u32>) {
+        self.turns[member.index()] = GcTurn { collects: false, need };
     }
 
     fn requested(&mut self) -> (Vec<(u16, u32)>, Vec<u16>) {
@@ -51,24 +52,24 @@ impl Timer for FakeDriver {
 }
 
 impl GcControl for FakeDriver {
-    fn permit_gc(&mut self, member: u16, permit: GcPermit) {
-        self.permitted.push((member, permit.blocks));
-        let turn = &mut self.turns[member as usize];
+    fn permit_gc(&mut self, member: MemberNo, permit: GcPermit) {
+        self.permitted.push((member.number(), permit.blocks));
+        let turn = &mut self.turns[member.index()];
         let collects =
-            turn.collects || turn.need.is_some() || self.is_rotating || self.near.contains(&member);
+            turn.collects || turn.need.is_some() || self.is_rotating || self.near.contains(&member.number());
         *turn = GcTurn { collects, need: None };
     }
 
-    fn is_near_gc(&self, member: u16, ahead: Ahead) -> bool {
-        ahead == Ahead::Share(Share(5_000)) && self.wanting.contains(&member)
+    fn is_near_gc(&self, member: MemberNo, ahead: Ahead) -> bool {
+        ahead == Ahead::Share(Share(5_000)) && self.wanting.contains(&member.number())
     }
 
-    fn forbid_gc(&mut self, member: u16) {
-        self.forbidden.push(member);
+    fn forbid_gc(&mut self, member: MemberNo) {
+        self.forbidden.push(member.number());
     }
 
-    fn gc_turn(&self, member: u16) -> GcTurn {
-        self.turns[member as usize]
+    fn gc_turn(&self, member: MemberNo) -> GcTurn {
+        self.turns[member.index()]
     }
 }
 
@@ -104,41 +105,41 @@ fn global(start: Start, trigger: Trigger, level: Level, groups: u32) -> (Global,
 fn global_gc_event(
     global: &mut Global,
     now: Nanos,
-    member: u16,
+    member: MemberNo,
     activity: Activity,
     driver: &mut FakeDriver,
 ) {
     global.gc_event(now, member, activity, driver);
 }
 
-fn gc_event(rotating: &mut Rotating, now: Nanos, member: u16, driver: &mut FakeDriver) {
+fn gc_event(rotating: &mut Rotating, now: Nanos, member: MemberNo, driver: &mut FakeDriver) {
     rotating.gc_event(now, member, driver);
 }
 
 #[test]
 fn the_token_goes_to_the_member_with_the_fewest_free_pages_after_each_block() {
     let (mut rotating, mut driver) = rotating(Turn::Token, 1);
-    driver.needs(1, 7);
-    gc_event(&mut rotating, 0, 1, &mut driver);
+    driver.needs(MemberNo::new(1), 7);
+    gc_event(&mut rotating, 0, MemberNo::new(1), &mut driver);
     assert_eq!(driver.requested(), (vec![(1, 1)], vec![]));
-    driver.needs(2, 5);
-    gc_event(&mut rotating, 0, 2, &mut driver);
+    driver.needs(MemberNo::new(2), 5);
+    gc_event(&mut rotating, 0, MemberNo::new(2), &mut driver);
     assert_eq!(driver.requested(), (vec![], vec![]), "one at a time");
-    driver.finishes(1, Some(6));
-    gc_event(&mut rotating, 0, 1, &mut driver);
+    driver.finishes(MemberNo::new(1), Some(6));
+    gc_event(&mut rotating, 0, MemberNo::new(1), &mut driver);
     assert_eq!(driver.requested(), (vec![(2, 1)], vec![1]));
     // Of equals the next in order, so that no member waits forever.
-    driver.needs(5, 6);
-    driver.finishes(2, Some(6));
-    gc_event(&mut rotating, 0, 2, &mut driver);
+    driver.needs(MemberNo::new(5), 6);
+    driver.finishes(MemberNo::new(2), Some(6));
+    gc_event(&mut rotating, 0, MemberNo::new(2), &mut driver);
     assert_eq!(driver.requested(), (vec![(5, 1)], vec![2]));
     for (before, after) in [(5, 1), (1, 2), (2, 1)] {
-        driver.finishes(before, (before == 1).then_some(6));
-        gc_event(&mut rotating, 0, before, &mut driver);
+        driver.finishes(MemberNo::new(before), (before == 1).then_some(6));
+        gc_event(&mut rotating, 0, MemberNo::new(before), &mut driver);
         assert_eq!(driver.requested(), (vec![(after, 1)], vec![before]));
     }
-    driver.finishes(1, None);
-    gc_event(&mut rotating, 0, 1, &mut driver);
+    driver.finishes(MemberNo::new(1), None);
+    gc_event(&mut rotating, 0, MemberNo::new(1), &mut driver);
     assert_eq!(driver.requested(), (vec![], vec![1]), "no member needs it");
 }
 
@@ -146,8 +147,8 @@ fn the_token_goes_to_the_member_with_the_fewest_free_pages_after_each_block() {
 fn each_group_has_a_permission_of_its_own() {
     let (mut rotating, mut driver) = rotating(Turn::Token, 2);
     for member in [0, 3, 4] {
-        driver.needs(member, 7);
-        gc_event(&mut rotating, 0, member, &mut driver);
+        driver.needs(MemberNo::new(member), 7);
+        gc_event(&mut rotating, 0, MemberNo::new(member), &mut driver);
     }
     assert_eq!(driver.requested(), (vec![(0, 1), (4, 1)], vec![]));
 }
@@ -155,8 +156,8 @@ fn each_group_has_a_permission_of_its_own() {
 #[test]
 fn windows_pass_from_member_to_member_and_wait_for_the_block_in_hand() {
     let (mut rotating, mut driver) = rotating(Turn::Window, 1);
-    driver.needs(2, 7);
-    gc_event(&mut rotating, 10 * MS, 2, &mut driver);
+    driver.needs(MemberNo::new(2), 7);
+    gc_event(&mut rotating, 10 * MS, MemberNo::new(2), &mut driver);
     assert_eq!(
         (driver.requested(), &driver.timers[..]),
         ((vec![], vec![]), &[100 * MS][..]),
@@ -166,15 +167,15 @@ fn windows_pass_from_member_to_member_and_wait_for_the_block_in_hand() {
     assert_eq!(driver.requested(), (vec![], vec![]));
     rotating.timer(200 * MS, &mut driver);
     assert_eq!(driver.requested(), (vec![(2, u32::MAX)], vec![]));
-    driver.needs(3, 7);
-    gc_event(&mut rotating, 250 * MS, 3, &mut driver);
+    driver.needs(MemberNo::new(3), 7);
+    gc_event(&mut rotating, 250 * MS, MemberNo::new(3), &mut driver);
     rotating.timer(300 * MS, &mut driver);
     assert_eq!(driver.requested(), (vec![], vec![2]), "its block is not done");
-    driver.finishes(2, None);
-    gc_event(&mut rotating, 301 * MS, 2, &mut driver);
+    driver.finishes(MemberNo::new(2), None);
+    gc_event(&mut rotating, 301 * MS, MemberNo::new(2), &mut driver);
     assert_eq!(driver.requested(), (vec![(3, u32::MAX)], vec![2]));
-    driver.finishes(3, None);
-    gc_event(&mut rotating, 302 * MS, 3, &mut driver);
+    driver.finishes(MemberNo::new(3), None);
+    gc_event(&mut rotating, 302 * MS, MemberNo::new(3), &mut driver);
     rotating.timer(400 * MS, &mut driver);
     assert_eq!(driver.requested(), (vec![], vec![3]));
     assert_eq!(
@@ -195,22 +196,22 @@ fn window(members: &[u16], rest: &[u16]) -> (Vec<(u16, u32)>, Vec<u16>) {
 fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
     let (mut global, mut driver) = global(Start::Reactive, Trigger::Idle, Level::Raid5, 2);
     driver.near = vec![0, 3, 5];
-    driver.needs(1, 7);
-    global_gc_event(&mut global, 0, 1, BUSY, &mut driver);
+    driver.needs(MemberNo::new(1), 7);
+    global_gc_event(&mut global, 0, MemberNo::new(1), BUSY, &mut driver);
     // Member 5 is in another group. Member 2 has enough space and asks when it runs short. The earlier permission of 1 is
     // void.
     assert_eq!(driver.requested(), window(&[0, 1, 2, 3], &[1, 2]));
     // A member that is done loses its permission, so that its next need opens a window for all.
     driver.near.clear();
-    driver.finishes(1, None);
-    global_gc_event(&mut global, 1, 1, BUSY, &mut driver);
+    driver.finishes(MemberNo::new(1), None);
+    global_gc_event(&mut global, 1, MemberNo::new(1), BUSY, &mut driver);
     assert_eq!(driver.requested(), window(&[], &[1]));
     // A member that has to continue, or to begin meanwhile, does not wait for the end of a window.
-    driver.finishes(0, Some(6));
-    global_gc_event(&mut global, 2, 0, BUSY, &mut driver);
+    driver.finishes(MemberNo::new(0), Some(6));
+    global_gc_event(&mut global, 2, MemberNo::new(0), BUSY, &mut driver);
     assert_eq!(driver.requested(), window(&[0, 1, 2, 3], &[0, 1, 2]));
-    driver.needs(4, 5);
-    global_gc_event(&mut global, 3, 4, BUSY, &mut driver);
+    driver.needs(MemberNo::new(4), 5);
+    global_gc_event(&mut global, 3, MemberNo::new(4), BUSY, &mut driver);
     assert_eq!(driver.requested(), window(&[4, 5, 6, 7], &[4, 5, 6, 7]));
     assert_eq!(driver.timers, [], "it is reactive");
 }
@@ -219,8 +220,8 @@ fn when_one_has_to_collect_all_of_its_group_that_are_below_the_soft_limit_do() {
 fn without_parity_all_members_collect_together() {
     let (mut global, mut driver) = global(Start::Reactive, Trigger::Idle, Level::Raid0, 1);
     driver.near = (0..8).collect();
-    driver.needs(6, 7);
-    global_gc_event(&mut global, 0, 6, BUSY, &mut driver);
+    driver.needs(MemberNo::new(6), 7);
+    global_gc_event(&mut global, 0, MemberNo::new(6), BUSY, &mut driver);
     assert_eq!(driver.requested(), window(&[0, 1, 2, 3, 4, 5, 6, 7], &[6]));
 }
 
@@ -241,17 +242,17 @@ fn an_array_that_has_rested_collects_while_somebody_is_below_half_of_the_margin_
     global.timer(7 * MS / 2, rests, &mut driver);
     assert_eq!(driver.requested(), window(&all, &[0, 1, 3, 5, 6, 7]));
     // One window follows another while a member needs one.
-    driver.finishes(4, None);
-    global_gc_event(&mut global, 9 * MS, 4, rests, &mut driver);
+    driver.finishes(MemberNo::new(4), None);
+    global_gc_event(&mut global, 9 * MS, MemberNo::new(4), rests, &mut driver);
     assert_eq!(driver.requested(), window(&all, &[4, 0, 1, 3, 5, 6, 7]));
     driver.wanting.clear();
     for member in [2, 4] {
-        driver.finishes(member, None);
-        global_gc_event(&mut global, 10 * MS, member, rests, &mut driver);
+        driver.finishes(MemberNo::new(member), None);
+        global_gc_event(&mut global, 10 * MS, MemberNo::new(member), rests, &mut driver);
         assert_eq!(driver.requested(), window(&[], &[member]), "no member must collect soon");
     }
     driver.wanting = vec![4];
-    global_gc_event(&mut global, 11 * MS, 4, BUSY, &mut driver);
+    global_gc_event(&mut global, 11 * MS, MemberNo::new(4), BUSY, &mut driver);
     assert_eq!(driver.requested(), window(&[], &[4]), "a request is under way");
     global.timer(12 * MS, BUSY, &mut driver);
     assert_eq!(

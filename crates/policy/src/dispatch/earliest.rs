@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use stripewise_core::ids::RequestId;
+use stripewise_core::ids::{MemberNo, RequestId};
 
 use super::members::MemberSet;
 
@@ -46,7 +46,7 @@ impl Earliest {
         self.places[id.index()] = place;
         self.targets[id.index()] = targets;
         for member in targets.iter() {
-            let first = &mut self.firsts[member as usize];
+            let first = &mut self.firsts[member.index()];
             *first = (*first).min(place);
         }
     }
@@ -59,8 +59,8 @@ impl Earliest {
         }
         self.order[(place - self.first_place) as usize] = RequestId::NONE;
         for member in self.targets[id.index()].iter() {
-            if self.firsts[member as usize] == place {
-                self.firsts[member as usize] = self.next_for(member, place + 1);
+            if self.firsts[member.index()] == place {
+                self.firsts[member.index()] = self.next_for(member, place + 1);
             }
         }
         while self.order.front() == Some(&RequestId::NONE) {
@@ -71,8 +71,8 @@ impl Earliest {
 
     /// The first request that waits for `member`, `except` one.
     #[inline]
-    pub fn of(&self, member: u16, except: RequestId) -> Option<RequestId> {
-        let mut place = self.firsts[member as usize];
+    pub fn of(&self, member: MemberNo, except: RequestId) -> Option<RequestId> {
+        let mut place = self.firsts[member.index()];
         if place != NOWHERE && self.order[(place - self.first_place) as usize] == except {
             place = self.next_for(member, place + 1);
         }
@@ -80,7 +80,7 @@ impl Earliest {
     }
 
     /// The place of the first request for `member` from `place` on.
-    fn next_for(&self, member: u16, place: u64) -> u64 {
+    fn next_for(&self, member: MemberNo, place: u64) -> u64 {
         let from = (place - self.first_place) as usize;
         let is_for = |id: RequestId| id != RequestId::NONE && self.targets[id.index()].contains(member);
         let found = self.order.range(from..).position(|&id| is_for(id));
@@ -106,7 +106,7 @@ mod tests {
                     && let Some(id) = free.pop()
                 {
                     let mut targets = MemberSet::default();
-                    (0..prng.below(4)).for_each(|_| targets.insert(prng.below(5) as u16));
+                    (0..prng.below(4)).for_each(|_| targets.insert(MemberNo::new(prng.below(5) as u16)));
                     earliest.add(id, targets);
                     list.push((id, targets));
                 } else if !list.is_empty() {
@@ -117,14 +117,15 @@ mod tests {
                 }
                 let except = RequestId::new(prng.below(40) as u32);
                 for member in 0..5 {
-                    let mut those = list.iter().filter(|(_, targets)| targets.contains(member));
+                    let mut those =
+                        list.iter().filter(|(_, targets)| targets.contains(MemberNo::new(member)));
                     assert_eq!(
-                        earliest.of(member, RequestId::NONE),
+                        earliest.of(MemberNo::new(member), RequestId::NONE),
                         those.clone().next().map(|one| one.0),
                         "seed {seed}"
                     );
                     let other = those.find(|&&(id, _)| id != except).map(|one| one.0);
-                    assert_eq!(earliest.of(member, except), other, "seed {seed}");
+                    assert_eq!(earliest.of(MemberNo::new(member), except), other, "seed {seed}");
                 }
             }
         }

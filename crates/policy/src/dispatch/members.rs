@@ -3,6 +3,7 @@
 //! Source: paper 002, section III-D (each request records its target chips in as many bits as there are chips).
 
 use stripewise_core::geometry::MEMBERS_MAX;
+use stripewise_core::ids::MemberNo;
 
 const WORDS: usize = MEMBERS_MAX.div_ceil(64) as usize;
 
@@ -13,20 +14,20 @@ pub struct MemberSet([u64; WORDS]);
 impl MemberSet {
     /// Adds `member`.
     #[inline]
-    pub fn insert(&mut self, member: u16) {
-        self.0[member as usize / 64] |= 1 << (member % 64);
+    pub fn insert(&mut self, member: MemberNo) {
+        self.0[member.index() / 64] |= 1 << (member.index() % 64);
     }
 
     /// Removes `member`.
     #[inline]
-    pub fn remove(&mut self, member: u16) {
-        self.0[member as usize / 64] &= !(1 << (member % 64));
+    pub fn remove(&mut self, member: MemberNo) {
+        self.0[member.index() / 64] &= !(1 << (member.index() % 64));
     }
 
     /// Whether `member` is in the set.
     #[inline]
-    pub fn contains(&self, member: u16) -> bool {
-        self.0[member as usize / 64] >> (member % 64) & 1 != 0
+    pub fn contains(&self, member: MemberNo) -> bool {
+        self.0[member.index() / 64] >> (member.index() % 64) & 1 != 0
     }
 
     /// Whether the set has no member.
@@ -53,10 +54,10 @@ impl MemberSet {
     }
 
     /// The members of the set, in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = u16> {
+    pub fn iter(&self) -> impl Iterator<Item = MemberNo> {
         let words = self.0.into_iter().zip((0..).step_by(64));
         words.flat_map(|(word, first): (u64, u16)| {
-            stripewise_core::bits::columns(word).map(move |bit| first + bit as u16)
+            stripewise_core::bits::columns(word).map(move |bit| MemberNo::new(first + bit as u16))
         })
     }
 }
@@ -69,19 +70,19 @@ mod tests {
     fn a_set_holds_what_was_inserted_and_not_removed_up_to_the_last_member() {
         let mut set = MemberSet::default();
         for member in [511, 0, 63, 64, 200] {
-            set.insert(member);
+            set.insert(MemberNo::new(member));
         }
-        set.remove(63);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 64, 200, 511]);
+        set.remove(MemberNo::new(63));
+        assert_eq!(set.iter().map(MemberNo::number).collect::<Vec<_>>(), [0, 64, 200, 511]);
         let mut other = MemberSet::default();
-        other.insert(65);
+        other.insert(MemberNo::new(65));
         assert!(!set.meets(&other));
-        other.insert(200);
+        other.insert(MemberNo::new(200));
         assert!(set.meets(&other));
         set.take_away(&other);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 64, 511]);
+        assert_eq!(set.iter().map(MemberNo::number).collect::<Vec<_>>(), [0, 64, 511]);
         set.add(&other);
-        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 64, 65, 200, 511]);
+        assert_eq!(set.iter().map(MemberNo::number).collect::<Vec<_>>(), [0, 64, 65, 200, 511]);
         set.take_away(&{ set });
         assert!(set.is_empty());
     }

@@ -4,7 +4,7 @@
 //! Source: paper 000, section III-B (R_i reads and W_i writes queued on each channel); paper 002, section III-C (rounds);
 //! Worthington, Ganger and Patt, SIGMETRICS 1994 (C-LOOK).
 
-use stripewise_core::ids::OperationId;
+use stripewise_core::ids::{MemberNo, OperationId};
 
 use super::QueueOrder;
 
@@ -156,8 +156,8 @@ impl Queues {
 
     /// Marks that the member may accept operations that it refused.
     #[inline]
-    pub fn reopen(&mut self, member: u16) {
-        for list in &mut self.lists[member as usize] {
+    pub fn reopen(&mut self, member: MemberNo) {
+        for list in &mut self.lists[member.index()] {
             list.offered = OperationId::NONE;
             list.closed = false;
         }
@@ -166,18 +166,18 @@ impl Queues {
 
     /// Marks a member to be offered its queue.
     #[inline]
-    fn mark_ready(&mut self, member: u16) {
-        self.ready[member as usize / 64] |= 1 << (member % 64);
+    fn mark_ready(&mut self, member: MemberNo) {
+        self.ready[member.index() / 64] |= 1 << (member.index() % 64);
     }
 
     /// Takes the lowest-numbered marked member.
     #[inline]
-    pub fn take_ready(&mut self) -> Option<u16> {
+    pub fn take_ready(&mut self) -> Option<MemberNo> {
         for (word, bits) in self.ready.iter_mut().enumerate() {
             if *bits != 0 {
                 let bit = bits.trailing_zeros();
                 *bits &= *bits - 1;
-                return Some((word as u32 * 64 + bit) as u16);
+                return Some(MemberNo::new((word as u32 * 64 + bit) as u16));
             }
         }
         None
@@ -185,12 +185,12 @@ impl Queues {
 
     /// Adds operation `id` to those of its kind.
     #[inline]
-    pub fn push(&mut self, member: u16, is_read: bool, id: OperationId, links: &mut [impl Queued]) {
+    pub fn push(&mut self, member: MemberNo, is_read: bool, id: OperationId, links: &mut [impl Queued]) {
         let level = usize::from(!is_read && !self.is_mixed());
-        let comes_late = self.order == QueueOrder::Rounds && !self.is_open[member as usize];
+        let comes_late = self.order == QueueOrder::Rounds && !self.is_open[member.index()];
         let lists = if comes_late { &mut self.later } else { &mut self.lists };
-        let list = &mut lists[member as usize][level];
-        match self.swept.get(member as usize) {
+        let list = &mut lists[member.index()][level];
+        match self.swept.get(member.index()) {
             Some(_) if self.order == QueueOrder::Custom => {
                 let ranks = &self.ranks;
                 list.insert(id, links, |_, id| ranks.get(id.index()).copied().unwrap_or(0));
@@ -210,11 +210,11 @@ impl Queues {
     #[inline]
     pub fn next_offer(
         &self,
-        member: u16,
+        member: MemberNo,
         level: usize,
         links: &mut [impl AsMut<Link>],
     ) -> (OperationId, OperationId) {
-        let list = &self.lists[member as usize][level];
+        let list = &self.lists[member.index()][level];
         if list.closed {
             (OperationId::NONE, OperationId::NONE)
         } else if list.offered.is_none() {
@@ -226,16 +226,16 @@ impl Queues {
 
     /// Records that everything up to `offered` was refused, and whether the rest need not be offered either.
     #[inline]
-    pub fn refused(&mut self, member: u16, level: usize, offered: OperationId, closed: bool) {
-        let list = &mut self.lists[member as usize][level];
+    pub fn refused(&mut self, member: MemberNo, level: usize, offered: OperationId, closed: bool) {
+        let list = &mut self.lists[member.index()][level];
         list.offered = offered;
         list.closed = closed;
     }
 
     /// Removes the first operation from a member's queue.
-    pub fn take_any(&mut self, member: u16, links: &mut [impl Queued]) -> Option<OperationId> {
-        let level = (0..LEVELS).find(|&level| !self.lists[member as usize][level].first.is_none())?;
-        let id = self.lists[member as usize][level].first;
+    pub fn take_any(&mut self, member: MemberNo, links: &mut [impl Queued]) -> Option<OperationId> {
+        let level = (0..LEVELS).find(|&level| !self.lists[member.index()][level].first.is_none())?;
+        let id = self.lists[member.index()][level].first;
         self.take(member, level, OperationId::NONE, id, links);
         Some(id)
     }
@@ -244,14 +244,14 @@ impl Queues {
     #[inline]
     pub fn take(
         &mut self,
-        member: u16,
+        member: MemberNo,
         level: usize,
         before: OperationId,
         id: OperationId,
         links: &mut [impl Queued],
     ) {
-        self.lists[member as usize][level].unlink(before, id, links);
-        if let Some(swept) = self.swept.get_mut(member as usize) {
+        self.lists[member.index()][level].unlink(before, id, links);
+        if let Some(swept) = self.swept.get_mut(member.index()) {
             *swept = links[id.index()].page();
         }
         if self.order == QueueOrder::Rounds {
@@ -260,22 +260,22 @@ impl Queues {
     }
 
     /// Removes `id`, which waits in the member's queue.
-    pub fn take_back(&mut self, member: u16, id: OperationId, links: &mut [impl AsMut<Link>]) {
+    pub fn take_back(&mut self, member: MemberNo, id: OperationId, links: &mut [impl AsMut<Link>]) {
         for level in 0..LEVELS {
-            let list = &mut self.lists[member as usize][level];
+            let list = &mut self.lists[member.index()][level];
             if let Some(before) = list.in_front_of(id, links) {
                 if list.offered == id {
                     list.offered = before;
                 }
                 list.unlink(before, id, links);
                 if self.order == QueueOrder::Rounds {
-                    let is_open = self.is_open[member as usize];
+                    let is_open = self.is_open[member.index()];
                     self.taken(member);
-                    self.is_open[member as usize] |= is_open;
+                    self.is_open[member.index()] |= is_open;
                 }
                 return;
             }
-            let later = self.later.get_mut(member as usize).map(|lists| &mut lists[level]);
+            let later = self.later.get_mut(member.index()).map(|lists| &mut lists[level]);
             if let Some(list) = later
                 && let Some(before) = list.in_front_of(id, links)
             {
@@ -285,12 +285,12 @@ impl Queues {
     }
 
     /// An operation of the round was taken: the round is closed now, and if it is over the next begins.
-    fn taken(&mut self, member: u16) {
-        let lists = &mut self.lists[member as usize];
+    fn taken(&mut self, member: MemberNo) {
+        let lists = &mut self.lists[member.index()];
         let is_over = lists.iter().all(|list| list.first.is_none());
-        self.is_open[member as usize] = is_over;
+        self.is_open[member.index()] = is_over;
         if is_over {
-            *lists = std::mem::replace(&mut self.later[member as usize], [List::EMPTY; LEVELS]);
+            *lists = std::mem::replace(&mut self.later[member.index()], [List::EMPTY; LEVELS]);
             self.mark_ready(member);
         }
     }
@@ -318,15 +318,17 @@ mod tests {
     }
 
     fn push(queues: &mut Queues, is_read: bool, id: u32, slots: &mut [Slot]) {
-        queues.push(0, is_read, OperationId::new(id), slots);
+        queues.push(MemberNo::new(0), is_read, OperationId::new(id), slots);
     }
 
     /// Takes the first operation that the member would be offered and accepts.
     fn take(queues: &mut Queues, slots: &mut [Slot]) -> Option<u32> {
-        queues.reopen(0);
+        queues.reopen(MemberNo::new(0));
         (0..LEVELS).find_map(|level| {
-            let (before, id) = queues.next_offer(0, level, slots);
-            (!id.is_none()).then(|| queues.take(0, level, before, id, slots)).map(|()| id.number())
+            let (before, id) = queues.next_offer(MemberNo::new(0), level, slots);
+            (!id.is_none())
+                .then(|| queues.take(MemberNo::new(0), level, before, id, slots))
+                .map(|()| id.number())
         })
     }
 
@@ -408,10 +410,10 @@ mod tests {
         (slots[0].1, slots[1].1) = (50, 10);
         push(&mut queues, true, 0, &mut slots);
         let (first, second) = (OperationId::new(0), OperationId::new(1));
-        queues.refused(0, 0, first, false);
-        assert_eq!(queues.next_offer(0, 0, &mut slots), (first, OperationId::NONE));
+        queues.refused(MemberNo::new(0), 0, first, false);
+        assert_eq!(queues.next_offer(MemberNo::new(0), 0, &mut slots), (first, OperationId::NONE));
         push(&mut queues, true, 1, &mut slots);
-        assert_eq!(queues.next_offer(0, 0, &mut slots), (OperationId::NONE, second));
+        assert_eq!(queues.next_offer(MemberNo::new(0), 0, &mut slots), (OperationId::NONE, second));
     }
 
     #[test]
@@ -420,7 +422,7 @@ mod tests {
         (0..3).for_each(|id| push(&mut queues, id == 1, id, &mut slots));
         assert_eq!(take(&mut queues, &mut slots), Some(1));
         (3..6).for_each(|id| push(&mut queues, id == 5, id, &mut slots));
-        let all: Vec<_> = std::iter::from_fn(|| queues.take_any(0, &mut slots)).collect();
+        let all: Vec<_> = std::iter::from_fn(|| queues.take_any(MemberNo::new(0), &mut slots)).collect();
         assert_eq!(all, [0, 2, 5, 3, 4].map(OperationId::new));
     }
 }

@@ -65,6 +65,8 @@ impl SyncFifo {
 
 #[cfg(test)]
 mod tests {
+    use stripewise_core::ids::MemberNo;
+
     use super::*;
 
     #[test]
@@ -72,7 +74,7 @@ mod tests {
         let mut fifo = SyncFifo::new(false, 3);
         let [first, second, flush] = [0, 1, 2].map(RequestId::new);
         let mut targets = MemberSet::default();
-        targets.insert(4);
+        targets.insert(MemberNo::new(4));
         fifo.submitted(first, targets);
         fifo.submitted(second, targets);
         fifo.submitted(flush, MemberSet::default());

@@ -4,6 +4,7 @@
 //! peers. The predictions are ours.
 
 use stripewise_base::Nanos;
+use stripewise_core::ids::MemberNo;
 use stripewise_core::times::{known, smooth};
 
 use super::median::Median;
@@ -48,8 +49,8 @@ impl Observed {
 
     /// An operation was started.
     #[inline]
-    pub fn started(&mut self, now: Nanos, member: u16, is_read: bool) {
-        let seen = &mut self.members[member as usize];
+    pub fn started(&mut self, now: Nanos, member: MemberNo, is_read: bool) {
+        let seen = &mut self.members[member.index()];
         if seen.in_flight == (0, 0) {
             seen.moved_at = now;
         }
@@ -57,15 +58,15 @@ impl Observed {
     }
 
     /// Number of reads, and of other operations, in flight in `member`.
-    pub fn in_flight(&self, member: u16) -> (u32, u32) {
-        self.members[member as usize].in_flight
+    pub fn in_flight(&self, member: MemberNo) -> (u32, u32) {
+        self.members[member.index()].in_flight
     }
 
     /// An operation completed that was queued and started at these times; it left `behind` operations in the queue.
     #[inline]
-    pub fn ended(&mut self, now: Nanos, member: u16, is_read: bool, at: (Nanos, Nanos), behind: u32) {
+    pub fn ended(&mut self, now: Nanos, member: MemberNo, is_read: bool, at: (Nanos, Nanos), behind: u32) {
         let (queued_at, started_at) = at;
-        let seen = &mut self.members[member as usize];
+        let seen = &mut self.members[member.index()];
         *seen.side(is_read) -= 1;
         seen.moved_at = now;
         if is_read {
@@ -79,24 +80,24 @@ impl Observed {
     }
 
     /// The times of a read and a write of `member` once they are started; an unknown time counts as 1.
-    pub fn service_ns(&self, member: u16) -> (Nanos, Nanos) {
-        let seen = &self.members[member as usize];
+    pub fn service_ns(&self, member: MemberNo) -> (Nanos, Nanos) {
+        let seen = &self.members[member.index()];
         let read = known(seen.read).unwrap_or(1);
         (read, known(seen.write).unwrap_or(read))
     }
 
     /// The time since the last completion of `member`, if that is longer than a slow read takes; else 0. A member that has
     /// stalled for some time is predicted to stall for the same time again.
-    pub fn stalled_ns(&self, now: Nanos, member: u16) -> Nanos {
-        let seen = &self.members[member as usize];
+    pub fn stalled_ns(&self, now: Nanos, member: MemberNo) -> Nanos {
+        let seen = &self.members[member.index()];
         let still = now - seen.moved_at;
         if seen.in_flight != (0, 0) && self.slow_ns().is_some_and(|slow| still > slow) { still } else { 0 }
     }
 
     /// The predicted time until a read of `member` that is queued now behind `load` operations is done: as its last reads, in
     /// proportion to the operations queued with them, and not before a stall is over.
-    pub fn finish_ns(&self, now: Nanos, member: u16, load: u32) -> Nanos {
-        let seen = &self.members[member as usize];
+    pub fn finish_ns(&self, now: Nanos, member: MemberNo, load: u32) -> Nanos {
+        let seen = &self.members[member.index()];
         let response = known(seen.response).or(self.median.get()).unwrap_or(1);
         let usual = known(seen.behind).unwrap_or(PARTS).max(1);
         let predicted = u128::from(response) * u128::from((u64::from(load) + 1) * PARTS) / u128::from(usual);
@@ -109,8 +110,8 @@ impl Observed {
     }
 
     /// Whether the last reads of `member` were slow.
-    pub fn is_slow(&self, member: u16) -> bool {
-        let response = known(self.members[member as usize].response);
+    pub fn is_slow(&self, member: MemberNo) -> bool {
+        let response = known(self.members[member.index()].response);
         response.zip(self.slow_ns()).is_some_and(|(response, slow)| response > slow)
     }
 }
@@ -125,8 +126,8 @@ mod tests {
         let mut now = 0;
         for _ in 0..200 {
             for member in 0..2 {
-                observed.started(now, member, true);
-                observed.ended(now + 100_000, member, true, (now, now), 0);
+                observed.started(now, MemberNo::new(member), true);
+                observed.ended(now + 100_000, MemberNo::new(member), true, (now, now), 0);
             }
             now += 100_000;
         }
@@ -138,40 +139,47 @@ mod tests {
         let (mut observed, now) = usual();
         let slow = observed.slow_ns().unwrap();
         assert!((200_000..=225_000).contains(&slow));
-        observed.started(now, 0, true);
-        observed.started(now + 150_000, 0, true);
-        assert_eq!(observed.stalled_ns(now + slow, 0), 0);
-        assert_eq!(observed.stalled_ns(now + slow + 1, 0), slow + 1);
-        assert_eq!(observed.stalled_ns(now + slow + 1, 1), 0, "a member without work does not stall");
-        observed.ended(now + slow + 5, 0, true, (now, now), 1);
-        assert_eq!(observed.stalled_ns(now + slow + 6, 0), 0, "it moved");
+        observed.started(now, MemberNo::new(0), true);
+        observed.started(now + 150_000, MemberNo::new(0), true);
+        assert_eq!(observed.stalled_ns(now + slow, MemberNo::new(0)), 0);
+        assert_eq!(observed.stalled_ns(now + slow + 1, MemberNo::new(0)), slow + 1);
+        assert_eq!(
+            observed.stalled_ns(now + slow + 1, MemberNo::new(1)),
+            0,
+            "a member without work does not stall"
+        );
+        observed.ended(now + slow + 5, MemberNo::new(0), true, (now, now), 1);
+        assert_eq!(observed.stalled_ns(now + slow + 6, MemberNo::new(0)), 0, "it moved");
     }
 
     #[test]
     fn a_read_behind_others_takes_in_proportion_longer() {
         let (observed, now) = usual();
-        let alone = observed.finish_ns(now, 0, 0);
+        let alone = observed.finish_ns(now, MemberNo::new(0), 0);
         assert!((99_000..=101_000).contains(&alone), "{alone}");
-        let fourth = observed.finish_ns(now, 0, 3);
+        let fourth = observed.finish_ns(now, MemberNo::new(0), 3);
         assert!((396_000..=404_000).contains(&fourth), "{fourth}");
     }
 
     #[test]
     fn a_member_is_slow_while_its_last_reads_took_longer_than_twice_the_median() {
         let (mut observed, mut now) = usual();
-        assert!(!observed.is_slow(0));
+        assert!(!observed.is_slow(MemberNo::new(0)));
         for _ in 0..10 {
-            observed.started(now, 0, true);
-            observed.ended(now + 900_000, 0, true, (now, now), 0);
+            observed.started(now, MemberNo::new(0), true);
+            observed.ended(now + 900_000, MemberNo::new(0), true, (now, now), 0);
             now += 900_000;
         }
-        assert!(observed.is_slow(0) && !observed.is_slow(1));
+        assert!(observed.is_slow(MemberNo::new(0)) && !observed.is_slow(MemberNo::new(1)));
     }
 
     #[test]
     fn nothing_is_slow_before_anything_was_seen() {
         let observed = Observed::new(1, 2);
-        assert!(observed.slow_ns().is_none() && !observed.is_slow(0));
-        assert_eq!((observed.service_ns(0), observed.finish_ns(0, 0, 2)), ((1, 1), 3));
+        assert!(observed.slow_ns().is_none() && !observed.is_slow(MemberNo::new(0)));
+        assert_eq!(
+            (observed.service_ns(MemberNo::new(0)), observed.finish_ns(0, MemberNo::new(0), 2)),
+            ((1, 1), 3)
+        );
     }
 }

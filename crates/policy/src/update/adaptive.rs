@@ -54,9 +54,9 @@ fn cost(choice: &Choice<'_>, mask: u64, tgc: Tgc, state: &impl MemberLoad) -> Co
             Tgc::Average => state.gc_average_ns(member),
             Tgc::Remaining => state.gc_remaining_ns(member),
         };
-        let reads = u64::from(loads.reads[member as usize]);
+        let reads = u64::from(loads.reads[member.index()]);
         cost.update = cost.update.max(queued * reads + own + gc);
-        cost.delay += queued * u64::from(loads.writes[member as usize]);
+        cost.delay += queued * u64::from(loads.writes[member.index()]);
     }
     cost
 }
@@ -71,6 +71,8 @@ fn read_times(smoothed: Option<Nanos>, own: Option<Nanos>) -> (Nanos, Nanos) {
 
 #[cfg(test)]
 mod tests {
+    use stripewise_core::ids::MemberNo;
+
     use super::*;
     use crate::update::tests::{FakeLoad, Setting};
 
@@ -116,7 +118,7 @@ mod tests {
     fn queued_operations_count_the_smoothed_time_and_the_pre_read_its_own() {
         let mut slow = setting();
         for _ in 0..200 {
-            slow.times.observe_read(5, 819_000);
+            slow.times.observe_read(MemberNo::new(5), 819_000);
         }
         let (_, _, rmw, _) = decide(&slow, Tgc::Average, &FakeLoad::reading(READ));
         assert_eq!(rmw.update, 3 * 819_000 + READ);

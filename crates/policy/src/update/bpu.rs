@@ -45,7 +45,7 @@ pub(crate) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
     };
     let load =
         |member: usize| read * u64::from(loads.reads[member]) + write * u64::from(loads.writes[member]);
-    let group = (place.base as usize..).step_by(geometry.stride as usize).take(geometry.columns as usize);
+    let group = (place.base.index()..).step_by(geometry.stride as usize).take(geometry.columns as usize);
     let sum: u64 = group.map(load).sum();
     let rmw = heaviest(choice.rmw, geometry, choice, load);
     let rcw = heaviest(choice.rcw, geometry, choice, load);
@@ -77,7 +77,7 @@ pub(crate) fn choose(choice: &Choice<'_>, weights: Weights) -> (Routine, Reason,
 
 #[inline]
 fn heaviest(mask: u64, geometry: &Geometry, choice: &Choice<'_>, load: impl Fn(usize) -> u64) -> u64 {
-    let loads = columns(mask).map(|column| load(geometry.member(choice.place, column) as usize));
+    let loads = columns(mask).map(|column| load(geometry.member(choice.place, column).index()));
     loads.max().unwrap_or(0)
 }
 
@@ -89,6 +89,8 @@ fn fewer(choice: &Choice<'_>) -> (Routine, Reason) {
 
 #[cfg(test)]
 mod tests {
+    use stripewise_core::ids::MemberNo;
+
     use super::*;
     use crate::update::tests::Setting;
 
@@ -143,11 +145,11 @@ mod tests {
         let mut setting = Setting::new(8, 4096, &[0; 8], &[4; 8]);
         let verdict = |setting: &Setting| choose(&setting.choice(0b11, 0b1_1100), Weights::Scaled).1;
         assert_eq!(verdict(&setting), Reason::FewerPreReads, "nothing seen: 116 is normal, published");
-        setting.times.observe_read(0, 45_000);
+        setting.times.observe_read(MemberNo::new(0), 45_000);
         setting.times.observe_write(700_000);
         assert_eq!(verdict(&setting), Reason::Overloaded);
         let mut lighter = Setting::new(8, 4096, &[0; 8], &[3; 8]);
-        lighter.times.observe_read(0, 45_000);
+        lighter.times.observe_read(MemberNo::new(0), 45_000);
         lighter.times.observe_write(700_000);
         assert_eq!(verdict(&lighter), Reason::FewerPreReads);
     }

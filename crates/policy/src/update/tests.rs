@@ -2,7 +2,7 @@
 
 use stripewise_base::Nanos;
 use stripewise_core::geometry::{Geometry, Level, Membership, Place, Rotation, Shape};
-use stripewise_core::ids::RowNo;
+use stripewise_core::ids::{MemberNo, RowNo};
 use stripewise_core::loads::Loads;
 use stripewise_core::member_load::MemberLoad;
 use stripewise_core::times::CellTimes;
@@ -34,7 +34,8 @@ impl Setting {
         let geometry = Geometry::new(&shape).expect("a geometry");
         let place = geometry.place(RowNo::new(0));
         let columns = 0..members;
-        let members: Vec<u32> = columns.map(|column| geometry.member(place, column).into()).collect();
+        let members: Vec<u32> =
+            columns.map(|column| geometry.member(place, column).number().into()).collect();
         assert!(members.is_sorted(), "{members:?}");
         let loads = Loads { reads: reads.to_vec(), writes: writes.to_vec(), busy: 0 };
         Self { times: CellTimes::new(geometry.members), geometry, place, page_bytes, loads }
@@ -75,13 +76,13 @@ impl FakeLoad {
 }
 
 impl MemberLoad for FakeLoad {
-    fn gc_average_ns(&self, member: u16) -> Nanos {
-        self.average[member as usize]
+    fn gc_average_ns(&self, member: MemberNo) -> Nanos {
+        self.average[member.index()]
     }
-    fn gc_remaining_ns(&self, member: u16) -> Nanos {
-        self.remaining[member as usize]
+    fn gc_remaining_ns(&self, member: MemberNo) -> Nanos {
+        self.remaining[member.index()]
     }
-    fn read_ns(&self, _: u16, _: u32, _: bool) -> Option<Nanos> {
+    fn read_ns(&self, _: MemberNo, _: u32, _: bool) -> Option<Nanos> {
         self.read
     }
 }

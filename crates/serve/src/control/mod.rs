@@ -9,6 +9,7 @@ use std::sync::mpsc::SyncSender;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use stripewise_array::MemberNo;
 
 use crate::candidate::{Candidate, CandidateRole, Vacancy};
 use crate::members::Refusal;
@@ -27,7 +28,7 @@ pub enum Command {
         /// Its number.
         // Servers of the previous release know the former name alone.
         #[serde(rename(serialize = "element"), alias = "element")]
-        member: u16,
+        member: MemberNo,
         /// Whether the array may lose more members than parity tolerates.
         #[serde(default)]
         force: bool,
@@ -37,7 +38,7 @@ pub enum Command {
         /// The number of the member.
         // Servers of the previous release know the former name alone.
         #[serde(rename(serialize = "element"), alias = "element")]
-        member: u16,
+        member: MemberNo,
         /// The file or device.
         path: PathBuf,
         /// Whether its content may be lost.

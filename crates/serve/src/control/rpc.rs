@@ -91,14 +91,16 @@ pub(crate) fn request(id: u64, command: &Command) -> Result<Vec<u8>, serde_json:
 
 #[cfg(test)]
 mod tests {
+    use stripewise_array::MemberNo;
+
     use super::*;
 
     fn all() -> [Command; 8] {
         let path = std::path::PathBuf::from("/dev/sdx");
         [
             Command::Status,
-            Command::Fail { member: 3, force: true },
-            Command::Replace { member: 1, path: path.clone(), force: true },
+            Command::Fail { member: MemberNo::new(3), force: true },
+            Command::Replace { member: MemberNo::new(1), path: path.clone(), force: true },
             Command::AddSpare { path, force: false },
             Command::Scrub,
             Command::StopScrub,
@@ -160,7 +162,7 @@ mod tests {
             refused(&fail(params), ControlError::INVALID_PARAMS, "fail: ");
         }
         for params in ["{\"member\":3}", "{\"element\":3}"] {
-            assert_eq!(code(&fail(params)), Ok(Command::Fail { member: 3, force: false }));
+            assert_eq!(code(&fail(params)), Ok(Command::Fail { member: MemberNo::new(3), force: false }));
         }
         assert_eq!(parse(&fail("{}").into_bytes()).0, json!(1), "an error carries the identifier");
     }

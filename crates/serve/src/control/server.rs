@@ -257,6 +257,8 @@ fn ended() -> ControlError {
 
 #[cfg(test)]
 mod tests {
+    use stripewise_array::MemberNo;
+
     use std::time::Instant;
 
     use serde_json::{Value, json};
@@ -281,7 +283,7 @@ mod tests {
                 };
                 let refused = ControlError::refused("there is no member 9");
                 let said = match &command {
-                    Command::Fail { member: 9, .. } => Err(refused),
+                    Command::Fail { member, .. } if *member == MemberNo::new(9) => Err(refused),
                     _ => Ok(serde_json::to_value(&command).unwrap()),
                 };
                 answer.send(said).unwrap();
@@ -298,7 +300,8 @@ mod tests {
         let thread = echo(&control, inbox);
         let mut client = Client::connect(&path).unwrap();
         assert_eq!(client.ask(&Command::Scrub).unwrap(), json!({ "method": "scrub" }));
-        let refused = client.ask(&Command::Fail { member: 9, force: false }).unwrap_err().to_string();
+        let refused =
+            client.ask(&Command::Fail { member: MemberNo::new(9), force: false }).unwrap_err().to_string();
         assert_eq!(refused, "there is no member 9");
         let mut other = Client::connect(&path).unwrap();
         assert!(other.ask(&Command::Stop).is_ok());

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use chrono::{SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
+use stripewise_array::MemberNo;
 
 use crate::status::findings;
 
@@ -43,7 +44,7 @@ impl Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Its number.
-    pub member: u16,
+    pub member: MemberNo,
     /// Its file or device, if known.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "readable")]
     pub path: Option<PathBuf>,

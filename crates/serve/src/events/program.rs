@@ -92,6 +92,8 @@ fn wait(mut child: Child, limit: Duration) -> io::Result<Option<String>> {
 
 #[cfg(test)]
 mod tests {
+    use stripewise_array::MemberNo;
+
     use std::fs;
     use std::sync::mpsc::sync_channel;
 
@@ -106,7 +108,7 @@ mod tests {
     }
 
     fn failed() -> Event {
-        let member = Member { member: 2, path: Some("/dev/sd x".into()) };
+        let member = Member { member: MemberNo::new(2), path: Some("/dev/sd x".into()) };
         Event::now(&"pool".into(), What::MemberFailed { member, reason: "why".into() })
     }
 

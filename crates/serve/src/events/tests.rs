@@ -1,11 +1,12 @@
 //! The content of event lines, and that the document describes the same.
 
 use serde_json::Value;
+use stripewise_array::MemberNo;
 
 use super::*;
 
 fn member() -> Member {
-    Member { member: 2, path: Some("/dev/sdx".into()) }
+    Member { member: MemberNo::new(2), path: Some("/dev/sdx".into()) }
 }
 
 /// One event of each kind.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use stripewise_array::format::Uuid;
 use stripewise_array::health::{Health, Reason};
-use stripewise_array::{AssemblyOptions, Identity, Reconstructed, Reconstruction, Scheme, create};
+use stripewise_array::{AssemblyOptions, Identity, MemberNo, Reconstructed, Reconstruction, Scheme, create};
 use stripewise_engine::{FileMedia, MemberFile, Options};
 use tempfile::TempDir;
 
@@ -72,7 +72,7 @@ impl Bench {
     }
 
     /// Truncates the file of a member to nothing.
-    fn cut(&self, member: u16) {
+    fn cut(&self, member: MemberNo) {
         let path = self.folder.path().join(member.to_string());
         OpenOptions::new().write(true).open(path).unwrap().set_len(0).unwrap();
     }
@@ -96,7 +96,7 @@ impl Bench {
     }
 
     /// Changes a page of a member in each of these MiBs.
-    fn rot(&self, member: u16, mibs: std::ops::Range<u64>) {
+    fn rot(&self, member: MemberNo, mibs: std::ops::Range<u64>) {
         let path = self.folder.path().join(member.to_string());
         let file = OpenOptions::new().write(true).open(path).unwrap();
         mibs.for_each(|mib| file.write_all_at(&[0xdb; 4096], mib * MIB).unwrap());
@@ -111,7 +111,7 @@ impl Bench {
         self.monitor.verdict(&self.engine, 0).health
     }
 
-    fn fails(&self, member: u16) -> Option<String> {
+    fn fails(&self, member: MemberNo) -> Option<String> {
         self.engine.failure(member).unwrap().map(ToString::to_string)
     }
 
@@ -133,7 +133,9 @@ impl Bench {
 /// For each member beyond the limit, why it was kept, or nothing if it was not.
 fn decisions(reported: &[What]) -> Vec<(u16, Option<String>)> {
     let decision = |what: &What| match what {
-        What::ErrorLimitReached { member, kept_because, .. } => Some((member.member, kept_because.clone())),
+        What::ErrorLimitReached { member, kept_because, .. } => {
+            Some((member.member.number(), kept_because.clone()))
+        }
         _ => None,
     };
     reported.iter().filter_map(decision).collect()
@@ -144,14 +146,14 @@ fn a_member_beyond_the_limit_is_failed_and_an_hour_ago_counts_half() {
     let mut bench = Bench::kept("raid5", 3, 1);
     bench.write_rows(60, 1);
     bench.spare();
-    bench.cut(0);
+    bench.cut(MemberNo::new(0));
     bench.read_rows(15);
     bench.monitor.look(0, &mut bench.engine, 0);
-    let spots = bench.monitor.checkup(0, 0).recent.spots;
+    let spots = bench.monitor.checkup(0, MemberNo::new(0)).recent.spots;
     assert!((8..=15).contains(&spots), "{spots}");
-    let checkup = bench.monitor.checkup(3600 * SECOND, 0);
+    let checkup = bench.monitor.checkup(3600 * SECOND, MemberNo::new(0));
     assert_eq!(checkup.recent.spots, spots.div_ceil(2));
-    assert_eq!(bench.fails(0), None);
+    assert_eq!(bench.fails(MemberNo::new(0)), None);
     bench.read_rows(60);
     bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
     let reported = bench.reported();
@@ -164,10 +166,10 @@ fn a_member_beyond_the_limit_is_failed_and_an_hour_ago_counts_half() {
 #[test]
 fn a_member_beyond_the_limit_stays_until_a_spare_can_take_its_place() {
     let mut bench = Bench::new("raid5", 3, 1, Some(20));
-    bench.cut(0);
+    bench.cut(MemberNo::new(0));
     bench.read_rows(60);
     bench.monitor.look(0, &mut bench.engine, 0);
-    assert!(bench.fails(0).is_none() && bench.is_at_risk());
+    assert!(bench.fails(MemberNo::new(0)).is_none() && bench.is_at_risk());
     bench.spare();
     bench.monitor.look(61 * SECOND, &mut bench.engine, 0);
     let why = "no spare waits to take its place";
@@ -178,16 +180,19 @@ fn a_member_beyond_the_limit_stays_until_a_spare_can_take_its_place() {
 #[test]
 fn many_errors_in_one_place_degrade_a_member_and_do_not_fail_it() {
     let mut bench = Bench::new("raid5", 3, 1, Some(20));
-    bench.cut(0);
+    bench.cut(MemberNo::new(0));
     let mut content = vec![0; 8192];
     let mut row = 0;
-    while bench.engine.troubles(0).read_errors < 593 {
+    while bench.engine.troubles(MemberNo::new(0)).read_errors < 593 {
         bench.engine.read(row * 8192, &mut content).unwrap();
         row += 1;
     }
     bench.monitor.look(0, &mut bench.engine, 0);
     assert!(bench.is_at_risk());
-    assert_eq!((bench.monitor.checkup(0, 0).recent.read, bench.fails(0)), (593, None));
+    assert_eq!(
+        (bench.monitor.checkup(0, MemberNo::new(0)).recent.read, bench.fails(MemberNo::new(0))),
+        (593, None)
+    );
     let reported = bench.reported();
     assert!(
         reported.iter().any(|what| matches!(what, What::MemberDegrading { read_errors: 593, .. })),
@@ -202,12 +207,12 @@ fn many_errors_in_one_place_degrade_a_member_and_do_not_fail_it() {
 #[test]
 fn no_member_is_failed_that_parity_needs() {
     let mut bench = Bench::new("raid5", 3, 1, Some(20));
-    bench.engine.fail(1).unwrap();
-    bench.cut(0);
+    bench.engine.fail(MemberNo::new(1)).unwrap();
+    bench.cut(MemberNo::new(0));
     bench.read_rows(60);
     bench.monitor.look(0, &mut bench.engine, 0);
     bench.monitor.look(2 * SECOND, &mut bench.engine, 0);
-    assert_eq!(bench.fails(0), None);
+    assert_eq!(bench.fails(MemberNo::new(0)), None);
     let why = "parity does not tolerate the loss of another member";
     assert_eq!(decisions(&bench.reported()), [(0, Some(why.to_owned()))], "it is told once");
 }
@@ -219,7 +224,7 @@ fn of_two_members_that_degrade_none_is_failed_where_each_needs_the_other() {
         bench.spare();
         // One after the other, so that the rows of both can be decoded.
         for member in [0, 1] {
-            bench.cut(member);
+            bench.cut(MemberNo::new(member));
             bench.read_rows(60);
         }
         bench.monitor.look(0, &mut bench.engine, 0);
@@ -232,10 +237,10 @@ fn of_two_members_that_degrade_none_is_failed_where_each_needs_the_other() {
 #[test]
 fn without_a_limit_no_member_is_failed() {
     let mut bench = Bench::new("raid5", 3, 1, Some(0));
-    bench.cut(0);
+    bench.cut(MemberNo::new(0));
     bench.read_rows(60);
     bench.monitor.look(0, &mut bench.engine, 0);
-    assert!(bench.fails(0).is_none() && bench.is_at_risk());
+    assert!(bench.fails(MemberNo::new(0)).is_none() && bench.is_at_risk());
 }
 
 /// In the audit's case both were failed within three seconds, and the array was without redundancy.
@@ -243,20 +248,20 @@ fn without_a_limit_no_member_is_failed() {
 fn members_that_return_in_place_are_not_failed_for_the_rows_that_they_lack() {
     let mut bench = Bench::kept("raid6", 6, 2);
     bench.write_rows(50, 1);
-    [1, 3].into_iter().for_each(|member| bench.engine.fail(member).unwrap());
+    [1, 3].into_iter().for_each(|member| bench.engine.fail(MemberNo::new(member)).unwrap());
     bench.write_rows(50, 2);
     bench.finish(1);
     assert_eq!(bench.health(), Health::Degraded);
     for member in [1, 3] {
         let file = MemberFile::open(&bench.folder.path().join(member.to_string()), 4096).unwrap();
-        bench.engine.rejoin(member, file).unwrap();
+        bench.engine.rejoin(MemberNo::new(member), file).unwrap();
         // Hosts read and write meanwhile.
         bench.read_rows(50);
         bench.write_rows(50, 3 + member as u8);
         bench.finish(2 + Nanos::from(member));
     }
-    assert_eq!((bench.fails(1), bench.fails(3)), (None, None));
-    let errors = [0, 1, 2, 3, 4, 5].map(|member| bench.engine.troubles(member).errors());
+    assert_eq!((bench.fails(MemberNo::new(1)), bench.fails(MemberNo::new(3))), (None, None));
+    let errors = [0, 1, 2, 3, 4, 5].map(|member| bench.engine.troubles(MemberNo::new(member)).errors());
     assert_eq!((errors, bench.health()), ([0; 6], Health::Clean));
     bench.engine.scrub();
     bench.finish(10);
@@ -268,8 +273,8 @@ fn members_that_return_in_place_are_not_failed_for_the_rows_that_they_lack() {
 fn rot_in_different_stripes_of_two_members_is_repaired_and_fails_neither() {
     let mut bench = Bench::kept("raid5", 5, 1);
     bench.write_rows(50, 1);
-    bench.rot(0, 16..46);
-    bench.rot(1, 50..55);
+    bench.rot(MemberNo::new(0), 16..46);
+    bench.rot(MemberNo::new(1), 50..55);
     bench.engine.scrub();
     // It looks after every step, as a server may.
     let mut second = 0;
@@ -280,11 +285,11 @@ fn rot_in_different_stripes_of_two_members_is_repaired_and_fails_neither() {
     bench.finish(second + 2);
     let scrub = bench.engine.status().scrub;
     assert_eq!((scrub.bad, scrub.repaired, scrub.lost), (35, 35, 0));
-    assert_eq!((bench.fails(0), bench.fails(1)), (None, None));
-    let mismatches = [0, 1, 2, 3, 4].map(|member| bench.engine.troubles(member).mismatches);
+    assert_eq!((bench.fails(MemberNo::new(0)), bench.fails(MemberNo::new(1))), (None, None));
+    let mismatches = [0, 1, 2, 3, 4].map(|member| bench.engine.troubles(MemberNo::new(member)).mismatches);
     assert_eq!(mismatches, [30, 5, 0, 0, 0]);
     let reasons = bench.monitor.verdict(&bench.engine, 0).reasons;
-    assert_eq!(reasons, [Reason::MemberErrors(0)], "the array is not clean");
+    assert_eq!(reasons, [Reason::MemberErrors(MemberNo::new(0))], "the array is not clean");
     assert!(decisions(&bench.reported()).is_empty());
 }
 
@@ -293,21 +298,21 @@ fn a_member_beyond_the_limit_stays_while_another_one_may_have_bad_pages() {
     let mut bench = Bench::kept("raid5", 3, 1);
     bench.write_rows(50, 1);
     // Fewer errors than make a member degrading.
-    bench.rot(1, 20..24);
+    bench.rot(MemberNo::new(1), 20..24);
     bench.engine.scrub();
     bench.finish(0);
     assert_eq!(bench.health(), Health::Clean);
-    bench.cut(0);
+    bench.cut(MemberNo::new(0));
     bench.read_rows(50);
     bench.finish(2);
-    assert_eq!(bench.fails(0), None);
+    assert_eq!(bench.fails(MemberNo::new(0)), None);
     let why = "member 1 had bad reads of late too";
     assert_eq!(decisions(&bench.reported()), [(0, Some(why.to_owned()))]);
 }
 
 /// Kinds and, where events have one, members.
 fn kinds(reported: &[What]) -> Vec<(String, Option<u16>)> {
-    reported.iter().map(|what| (what.kind(), what.member().map(|member| member.member))).collect()
+    reported.iter().map(|what| (what.kind(), what.member().map(|member| member.member.number()))).collect()
 }
 
 #[test]
@@ -315,10 +320,10 @@ fn each_incident_is_an_event_of_its_kind_and_member() {
     let mut bench = Bench::new("raid5", 3, 1, None);
     let reason = || "why".to_owned();
     let incidents = [
-        Incident::Slow { member: 1, took_ns: 4_000_000_000 },
-        Incident::Failed { member: 1, reason: reason(), is_timeout: true },
-        Incident::Returned { member: 1 },
-        Incident::RebuildHalted { member: 2, reason: reason() },
+        Incident::Slow { member: MemberNo::new(1), took_ns: 4_000_000_000 },
+        Incident::Failed { member: MemberNo::new(1), reason: reason(), is_timeout: true },
+        Incident::Returned { member: MemberNo::new(1) },
+        Incident::RebuildHalted { member: MemberNo::new(2), reason: reason() },
         Incident::Fenced,
         Incident::Unfenced,
         Incident::ReadOnly,
@@ -389,12 +394,12 @@ fn findings_of_a_member_are_reported_and_void_when_another_has_its_place() {
     ];
     for what in notices {
         let is_damaged = what == Noticed::Superblocks(2);
-        bench.monitor.notice(Notice { number: 1, generation, what }, &bench.engine);
+        bench.monitor.notice(Notice { number: MemberNo::new(1), generation, what }, &bench.engine);
         let reasons = bench.monitor.verdict(&bench.engine, 0).reasons;
-        assert_eq!(reasons.contains(&Reason::MemberSuperblocks(1)), is_damaged);
+        assert_eq!(reasons.contains(&Reason::MemberSuperblocks(MemberNo::new(1))), is_damaged);
     }
-    bench.monitor.welcome(1, &bench.engine);
-    let late = Notice { number: 1, generation, what: Noticed::Smart(Some(false)) };
+    bench.monitor.welcome(MemberNo::new(1), &bench.engine);
+    let late = Notice { number: MemberNo::new(1), generation, what: Noticed::Smart(Some(false)) };
     bench.monitor.notice(late, &bench.engine);
     let reported = kinds(&bench.reported());
     let expected = ["smart-failed", "member-unlinked", "member-relinked", "damage-found"];
@@ -405,7 +410,7 @@ fn findings_of_a_member_are_reported_and_void_when_another_has_its_place() {
 #[test]
 fn a_member_whose_errors_are_long_ago_has_recovered() {
     let mut bench = Bench::new("raid5", 3, 1, Some(0));
-    bench.cut(0);
+    bench.cut(MemberNo::new(0));
     bench.read_rows(60);
     bench.monitor.look(0, &mut bench.engine, 0);
     assert!(bench.is_at_risk());
@@ -418,7 +423,7 @@ fn a_member_whose_errors_are_long_ago_has_recovered() {
 #[test]
 fn an_assembly_that_lost_something_or_reconstructed_superblocks_is_reported() {
     let bench = Bench::new("raid5", 3, 1, None);
-    let one = |offered, how| Reconstructed { offered, member: Some(offered), how };
+    let one = |offered, how| Reconstructed { offered, member: Some(MemberNo::new(offered)), how };
     let opened = RecoveryReport {
         losses: vec!["batch 7".to_owned()],
         reconstructed: vec![one(1, Reconstruction::Proven(9)), one(2, Reconstruction::NotNeeded)],

@@ -1,6 +1,6 @@
 //! A simulation that begins with an existing array: a new one, or one that restarts after a power loss.
 
-use stripewise_array::{Controller, Memory, SchemeError};
+use stripewise_array::{Controller, MemberNo, Memory, SchemeError};
 use stripewise_base::Nanos;
 use stripewise_base::agenda::Agenda;
 use stripewise_flash::Flash;
@@ -30,7 +30,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
             flash.control_gc(ahead.blocks(flash.shape().blocks_per_plane));
         }
         let large = count as u64 * u64::from(flash.logical_pages()) * 4 > LARGE_BYTES;
-        let gone: Vec<bool> = (0..count).map(|member| array.is_failed(member as u16)).collect();
+        let gone: Vec<bool> = (0..count).map(|member| array.is_failed(MemberNo::at(member))).collect();
         Self {
             world: World {
                 flash,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::{Replay, Ring, Work};
 use crate::membership::{self, Membership, Part};
 use stripewise_core::bugs::Bug;
-use stripewise_core::ids::{PlanId, RowNo};
+use stripewise_core::ids::{MemberNo, PlanId, RowNo};
 use stripewise_core::memory::Memory;
 use stripewise_exec::Executor;
 use stripewise_format::Superblock;
@@ -149,7 +149,7 @@ pub(crate) enum MemberEvent {
 }
 
 /// The member of an event that concerns no member.
-pub(crate) const NO_MEMBER: u16 = u16::MAX;
+pub(crate) const NO_MEMBER: MemberNo = MemberNo::NONE;
 
 /// The steps, in this order, before an event is durable. Each begins when all earlier steps are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +171,7 @@ pub(crate) enum Stage {
 /// An update of the superblocks in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SuperblockUpdate {
-    pub(crate) member: u16,
+    pub(crate) member: MemberNo,
     pub(crate) event: MemberEvent,
     pub(crate) stage: Stage,
     /// The number of operations of the stage that were begun.
@@ -188,7 +188,7 @@ pub(crate) struct SuperblockUpdate {
 impl SuperblockUpdate {
     /// The member that the event is about, as a mask.
     pub(crate) fn joins(&self) -> u64 {
-        if self.member == NO_MEMBER { 0 } else { 1 << self.member }
+        if self.member == NO_MEMBER { 0 } else { self.member.bit() }
     }
 }
 
@@ -208,7 +208,7 @@ pub(crate) struct Roster {
     /// The replay of the journal on a member that returns.
     pub(crate) replay: Option<Replay>,
     /// Members that are to join, and whether each is the member that was there before, in the order of their arrival.
-    pub(crate) joining: VecDeque<(u16, bool)>,
+    pub(crate) joining: VecDeque<(MemberNo, bool)>,
     /// Whether superblocks must record a clean stop.
     pub(crate) is_stopping: bool,
     /// Whether a scrub verified everything, and superblocks do not record it yet.
@@ -348,7 +348,7 @@ impl Roster {
     /// are gone. At assembly (`behind` is 0) it got its copies of all metadata.
     pub(crate) fn begin_rebuild(
         &mut self,
-        member: u16,
+        member: MemberNo,
         (cursor, rows): (u64, u64),
         is_returned: bool,
         behind: u64,
@@ -356,7 +356,7 @@ impl Roster {
         if self.members.rebuilds.is_empty() {
             self.members.unrecovered = 0;
         }
-        let has_copies = self.unchanged[member as usize].take().is_some();
+        let has_copies = self.unchanged[member.index()].take().is_some();
         let part = RowsOfMember {
             rows: Rows::new(cursor, rows),
             turn: self.next_turn(),
@@ -374,7 +374,7 @@ impl Roster {
 
     /// The members that are being rebuilt whose content of `page`, counted from the first page of the data, must not be read.
     #[inline]
-    pub(crate) fn stale_at(&self, page: u32) -> impl Iterator<Item = u16> {
+    pub(crate) fn stale_at(&self, page: u32) -> impl Iterator<Item = MemberNo> {
         let row = u64::from(page);
         let rebuilds = self.members.rebuilds.iter();
         rebuilds.filter(move |rebuild| rebuild.part.is_stale(row)).map(|rebuild| rebuild.member)
@@ -384,25 +384,25 @@ impl Roster {
     pub(crate) fn lacking<M: Memory>(&self, group: u32, ring: Option<&Ring>, exec: &Executor<M>) -> u32 {
         let has_rows = exec.has_bug(Bug::RebuildNotHalted);
         let lacks = |its: &&Rebuild| {
-            let is_its = exec.geometry().group_of(its.member.into()) == group;
+            let is_its = exec.geometry().group_of(its.member) == group;
             is_its && !has_rows && its.part.lacks_anything(ring)
         };
         self.members.rebuilds.iter().filter(lacks).count() as u32
     }
 
     /// Whether `member` failed when its group was beyond parity, so that nothing was written without it.
-    pub(crate) fn is_unchanged(&self, member: u16) -> bool {
-        self.unchanged[member as usize].is_some()
+    pub(crate) fn is_unchanged(&self, member: MemberNo) -> bool {
+        self.unchanged[member.index()].is_some()
     }
 
     /// Whether it has all rows, with what records of the journal say of them.
-    pub(crate) fn is_whole_on_return(&self, member: u16) -> bool {
-        self.unchanged[member as usize].is_some_and(|its| its.is_replayed)
+    pub(crate) fn is_whole_on_return(&self, member: MemberNo) -> bool {
+        self.unchanged[member.index()].is_some_and(|its| its.is_replayed)
     }
 
     /// A member is back, and `group` is no longer beyond parity: from now on rows and metadata are written without the others.
     pub(crate) fn forget_unchanged<M: Memory>(&mut self, group: u32, exec: &Executor<M>) {
-        exec.geometry().group(group).for_each(|member| self.unchanged[member as usize] = None);
+        exec.geometry().group(group).for_each(|member| self.unchanged[member.index()] = None);
     }
 
     fn next_turn(&mut self) -> u32 {
@@ -424,7 +424,7 @@ impl Roster {
     }
 
     /// The members that are to join, the first one first, and whether each is the member that was there before.
-    pub(crate) fn coming(&self) -> impl Iterator<Item = (u16, bool)> {
+    pub(crate) fn coming(&self) -> impl Iterator<Item = (MemberNo, bool)> {
         let recorded = self.writing.and_then(|writing| match writing.event {
             MemberEvent::Comes { is_returned } => Some((writing.member, is_returned)),
             _ => None,
@@ -436,14 +436,14 @@ impl Roster {
     /// and of which nothing changed takes part in it instead: a version that calls it failed would be needed by none, and
     /// after a loss of power the array would lack it, besides those that metadata calls missing.
     pub(crate) fn to_record<M: Memory>(&self, failed: u64, exec: &Executor<M>) -> u64 {
-        let stays = |&(member, is_returned): &(u16, bool)| is_returned && self.is_unchanged(member);
+        let stays = |&(member, is_returned): &(MemberNo, bool)| is_returned && self.is_unchanged(member);
         let staying =
-            self.joining.iter().copied().filter(stays).fold(0, |mask, (member, _)| mask | 1 << member);
+            self.joining.iter().copied().filter(stays).fold(0, |mask, (member, _)| mask | member.bit());
         if exec.has_bug(Bug::ReturningCalledFailed) { failed } else { failed & !staying }
     }
 
     /// The next event that the superblocks must record, if any.
-    pub(crate) fn event(&self) -> Option<(u16, MemberEvent)> {
+    pub(crate) fn event(&self) -> Option<(MemberNo, MemberEvent)> {
         let is_scrubbed = self.is_verified || self.has_repaired;
         let scrubbed = is_scrubbed.then_some((NO_MEMBER, MemberEvent::Scrubbed));
         self.event_of_rebuild().or(scrubbed).or(self.is_stopping.then_some((NO_MEMBER, MemberEvent::Stopped)))
@@ -454,7 +454,7 @@ impl Roster {
         self.has_repaired || self.writing.is_some_and(|writing| writing.event == MemberEvent::Scrubbed)
     }
 
-    fn event_of_rebuild(&self) -> Option<(u16, MemberEvent)> {
+    fn event_of_rebuild(&self) -> Option<(MemberNo, MemberEvent)> {
         self.members.rebuilds.iter().find_map(|rebuild| {
             let RowsOfMember { rows, lost, tabled, has_table, .. } = &rebuild.part;
             let done = lost.first().map_or(*tabled, |lost| *lost.min(tabled));
@@ -468,7 +468,7 @@ impl Roster {
     /// Begins an update of the superblocks. The members in the mask `failed` take no part.
     pub(crate) fn begin_update<M: Memory>(
         &mut self,
-        member: u16,
+        member: MemberNo,
         event: MemberEvent,
         failed: u64,
         exec: &mut Executor<M>,
@@ -486,7 +486,7 @@ impl Roster {
                 if self.is_whole_on_return(member) && !exec.has_bug(Bug::UnchangedRowsForgotten) {
                     self.members.record_progress(member, exec.rows_of_group());
                 }
-                exec.trust(1 << member);
+                exec.trust(member.bit());
             }
             MemberEvent::Done(rows) => self.members.record_progress(member, rows),
             MemberEvent::Whole => {
@@ -496,7 +496,7 @@ impl Roster {
             }
             MemberEvent::Scrubbed | MemberEvent::Stopped | MemberEvent::Again => {}
         }
-        let besides = if member == NO_MEMBER { 0 } else { 1 << member };
+        let besides = if member == NO_MEMBER { 0 } else { member.bit() };
         self.members.record_failed(failed & !besides, 0, |member| exec.reason_of(member));
         self.members.superblock.doubt(exec.doubted());
         self.recorded.clone_from(&self.members.superblock);

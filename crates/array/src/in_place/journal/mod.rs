@@ -20,7 +20,7 @@ pub(crate) use replay::{Change, Replay};
 pub(crate) use ring::{Begun, Ring};
 pub(crate) use table::Checksums;
 
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::PageId;
 use stripewise_format::in_place::InPlaceLayout;
 use stripewise_format::{Area, RedoEntry, Uuid, crc32c};
@@ -93,7 +93,7 @@ pub(crate) struct Journal {
     pub(crate) cleaning_plan: PlanId,
     pub(crate) record: Work,
     /// Pages that no record takes and that cannot be read, to be written with zeros: the member, and the page of the ring.
-    pub(crate) unread: Vec<(u16, u32)>,
+    pub(crate) unread: Vec<(MemberNo, u32)>,
     /// Whether the plan of records writes zeros on such pages.
     pub(crate) is_clearing: bool,
     pub(crate) copying: Copying,
@@ -102,7 +102,7 @@ pub(crate) struct Journal {
     pub(crate) updates: Vec<PlanId>,
     pub(crate) entries: Vec<RedoEntry>,
     /// The parity that the updates change and that no member can take: its member, and its page of the data.
-    pub(crate) untaken: Vec<(u16, u32)>,
+    pub(crate) untaken: Vec<(MemberNo, u32)>,
     /// The buffers of its images, in order.
     pub(crate) images: Vec<PageId>,
     /// The header of the current record, with all of its pages.

@@ -1,5 +1,6 @@
 //! The state of a replay of the journal on a member that returns.
 
+use stripewise_core::ids::MemberNo;
 use stripewise_format::{RedoEntry, RedoKind, RedoRecord};
 
 /// A change that a record makes to the member.
@@ -12,7 +13,7 @@ pub(crate) struct Change {
 
 impl Change {
     /// What `record` changes on `member`.
-    pub(crate) fn all_of(record: RedoRecord, member: u16) -> Vec<Self> {
+    pub(crate) fn all_of(record: RedoRecord, member: MemberNo) -> Vec<Self> {
         let mut images = 0;
         let mut changes = Vec::new();
         for entry in record.entries {
@@ -26,7 +27,7 @@ impl Change {
     }
 
     /// Whether `record` changes something on `member` without an image of it.
-    pub(crate) fn lacks_image(record: &RedoRecord, member: u16) -> bool {
+    pub(crate) fn lacks_image(record: &RedoRecord, member: MemberNo) -> bool {
         record.entries.iter().any(|entry| entry.member == member && entry.kind == RedoKind::Missing)
     }
 }
@@ -39,7 +40,7 @@ pub(crate) struct Replay {
     /// Members whose copy of the record cannot be used, one bit each.
     pub(crate) bad: u64,
     /// The member whose copy is read.
-    pub(crate) keeper: u16,
+    pub(crate) keeper: MemberNo,
     /// The changes of the record; `None` before its header is read.
     pub(crate) changes: Option<Vec<Change>>,
     /// The number of these changes that are done.

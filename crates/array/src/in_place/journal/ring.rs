@@ -11,6 +11,8 @@
 
 use std::collections::VecDeque;
 
+use stripewise_core::ids::MemberNo;
+
 /// A record whose space is not free yet.
 #[derive(Clone, Copy, Debug)]
 struct Live {
@@ -158,8 +160,8 @@ impl Ring {
     }
 
     /// Whether a record that a reader may replay takes `page` of `member`, or the record that is being written.
-    pub(crate) fn takes(&self, page: u32, member: u16) -> bool {
-        let is_kept = |live: &Live| live.keepers == 0 || live.keepers >> member & 1 != 0;
+    pub(crate) fn takes(&self, page: u32, member: MemberNo) -> bool {
+        let is_kept = |live: &Live| live.keepers == 0 || member.is_in(live.keepers);
         self.live.iter().any(|live| (live.first..live.first + live.pages).contains(&page) && is_kept(live))
     }
 

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stripewise_array::format::{Copy, FailReason, Superblock, Uuid, superblock_pages};
 use stripewise_array::{
-    Array, AssembleError, AssemblyOptions, Class, Controller, HostRequest, Identity, Members, Operation,
-    OperationKind, PageMemory, RecoveryReport, RejoinError, Rejoining, RequestKind, Scheme, SubmitError,
-    Timing, create,
+    Array, AssembleError, AssemblyOptions, Class, Controller, HostRequest, Identity, MemberNo, Members,
+    Operation, OperationKind, PageMemory, RecoveryReport, RejoinError, Rejoining, RequestKind, Scheme,
+    SubmitError, Timing, create,
 };
+
 use stripewise_testkit::{Disk, World};
 
 /// The next serving: each assembly has its own.
@@ -304,8 +305,8 @@ impl Host {
     pub(crate) fn take_log(&mut self) -> Vec<(u16, u32)> {
         let logged = std::mem::replace(&mut self.logged, self.world.started.len());
         let change = |operation: &Operation| match operation.kind {
-            OperationKind::Write => Some((operation.member, operation.page)),
-            OperationKind::Flush => Some((operation.member, u32::MAX)),
+            OperationKind::Write => Some((operation.member.number(), operation.page)),
+            OperationKind::Flush => Some((operation.member.number(), u32::MAX)),
             OperationKind::Read | OperationKind::Trim => None,
         };
         self.world.started[logged..].iter().filter_map(change).collect()
@@ -347,12 +348,12 @@ impl Host {
 
     pub(crate) fn fail(&mut self, member: u16) {
         self.disk().members[member as usize].is_gone = true;
-        self.array.member_failed(self.now, member, FailReason::Requested, &mut self.world);
+        self.array.member_failed(self.now, MemberNo::new(member), FailReason::Requested, &mut self.world);
     }
 
     /// The member stays where it is, and is failed for a reason.
     pub(crate) fn fail_for(&mut self, member: u16, reason: FailReason) {
-        self.array.member_failed(self.now, member, reason, &mut self.world);
+        self.array.member_failed(self.now, MemberNo::new(member), reason, &mut self.world);
     }
 
     /// How `member` rejoins, by its own superblocks.
@@ -362,7 +363,7 @@ impl Host {
         let span = superblock_pages(self.members.page_bytes) as usize;
         let parse = |first: usize| Superblock::parse(&pages[first..first + span].concat()).ok();
         let (front, back) = (parse(0), parse(pages.len() - span));
-        let stamp = self.array.stamp_of(member, [front.as_ref(), back.as_ref()]);
+        let stamp = self.array.stamp_of(MemberNo::new(member), [front.as_ref(), back.as_ref()]);
         Rejoining::Returned { pages: pages.len() as u32, stamp }
     }
 
@@ -379,7 +380,7 @@ impl Host {
     }
 
     pub(crate) fn try_rejoin(&mut self, member: u16, how: Rejoining) -> Result<(), RejoinError> {
-        self.array.rejoin(self.now, member, how, &mut self.world)
+        self.array.rejoin(self.now, MemberNo::new(member), how, &mut self.world)
     }
 
     pub(crate) fn rejoin(&mut self, member: u16, how: Rejoining) {
@@ -393,7 +394,7 @@ impl Host {
 
     /// Whether a member has any operation in flight.
     pub(crate) fn is_busy(&self, member: u16) -> bool {
-        self.world.in_flight.iter().any(|one| one.operation.member == member)
+        self.world.in_flight.iter().any(|one| one.operation.member == MemberNo::new(member))
     }
 
     /// Begins a checkpoint, without waiting for it.

@@ -7,6 +7,7 @@ use stripewise_array::{
     Array, AssemblyOptions, Checked, Controller, Members, PRESETS, PageMemory, RequestKind, Scheme, Trouble,
 };
 use stripewise_base::prng::Prng;
+use stripewise_core::ids::MemberNo;
 use stripewise_testkit::Disk;
 
 use super::damage::{self, Damage};
@@ -240,13 +241,14 @@ impl Example {
     pub(crate) fn has_lost_on(&self, host: &Host, lost: &BTreeSet<u64>, member: u16) -> bool {
         if !self.kind.is_log {
             let width = (host.array.members() as u64 / self.kind.groups) as u16;
-            let home = |chunk: u64| host.array.homes(chunk * u64::from(PAGE)).map(|(member, ..)| member);
+            let home =
+                |chunk: u64| host.array.homes(chunk * u64::from(PAGE)).map(|(member, ..)| member.number());
             return lost.iter().any(|&chunk| home(chunk).is_some_and(|its| its / width == member / width));
         }
         host.array.stripes().iter().any(|stripe| {
             let is_lost = |chunk: Option<u64>| chunk.is_some_and(|chunk| lost.contains(&chunk));
             let places = |chunk: u64| host.array.chunk_in_log(chunk);
-            stripe.columns.iter().any(|its| its.1 == member)
+            stripe.columns.iter().any(|its| its.1 == MemberNo::new(member))
                 && stripe.columns.iter().any(|&(_, member, page, chunk)| {
                     is_lost(chunk) && chunk.and_then(places) == Some((member, page))
                 })

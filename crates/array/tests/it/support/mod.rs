@@ -1,7 +1,7 @@
 //! An array whose members carry out one operation at a time, each in one slot of time unless its member is slow.
 
 use std::collections::BTreeMap;
-use stripewise_core::ids::PlanId;
+use stripewise_core::ids::{MemberNo, PlanId};
 
 use stripewise_array::coordination::GcControl;
 use stripewise_array::{
@@ -37,8 +37,8 @@ pub(crate) struct World {
 }
 
 impl MemberLoad for World {
-    fn gc_wait_ns(&self, member: u16, _page: u32) -> Option<u64> {
-        Some(self.gc_waits.get(&member).copied().unwrap_or(0))
+    fn gc_wait_ns(&self, member: MemberNo, _page: u32) -> Option<u64> {
+        Some(self.gc_waits.get(&member.number()).copied().unwrap_or(0))
     }
 }
 
@@ -52,12 +52,16 @@ impl GcControl for World {}
 
 impl Driver<NoMemory> for World {
     fn admits(&mut self, operation: &Operation) -> Admission {
-        if self.running.contains_key(&operation.member) { Admission::Closed } else { Admission::Admitted }
+        if self.running.contains_key(&operation.member.number()) {
+            Admission::Closed
+        } else {
+            Admission::Admitted
+        }
     }
 
     fn start(&mut self, id: OperationId, operation: &Operation, _page: u32, _memory: &mut NoMemory) {
-        let takes = self.takes.get(&operation.member).copied().unwrap_or(1);
-        self.running.insert(operation.member, (self.slot + takes, id));
+        let takes = self.takes.get(&operation.member.number()).copied().unwrap_or(1);
+        self.running.insert(operation.member.number(), (self.slot + takes, id));
         self.seen.push((self.slot, Seen::Started(*operation)));
     }
 
@@ -128,7 +132,7 @@ impl Rig {
         let ended: Vec<_> = self.world.running.extract_if(.., |_, (end, _)| *end <= now).collect();
         for (member, (_, id)) in ended {
             self.array.completed(now, id, Outcome::Done, Timing::default(), &mut self.world);
-            self.array.member_ready(member);
+            self.array.member_ready(MemberNo::new(member));
         }
         if self.world.timers.extract_if(.., |at| *at <= now).count() > 0 {
             self.array.timer(now, &mut self.world);

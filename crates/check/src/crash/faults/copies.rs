@@ -1,5 +1,7 @@
 //! Members of another time or another size.
 
+use stripewise_array::MemberNo;
+
 use super::stage::Stage;
 use crate::crash::members::Members;
 use crate::crash::survival::Survival;
@@ -10,7 +12,7 @@ pub(super) fn resized<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(),
     stage.ask_load(20);
     stage.finish(20)?;
     let count = 1 + stage.random.below(u64::from(stage.scenario.shape.members)) as u32;
-    let grown: Vec<(u16, u32)> =
+    let grown: Vec<(MemberNo, u32)> =
         stage.members(count).iter().map(|&member| (member, 1 + stage.random.below(40) as u32)).collect();
     let grow = |members: &mut Members| grown.iter().for_each(|&(member, pages)| members.grow(member, pages));
     let named = |what: String| format!("members {grown:?} have grown: {what}");
@@ -64,9 +66,9 @@ pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), S
     let mut mixed = copies.pop().ok_or("there are two copies")?;
     let members = mixed.shape.members;
     let taken = 1 + random.below(u64::from(members) - 1) as u32;
-    let mut order: Vec<u16> = (0..members).collect();
+    let mut order: Vec<MemberNo> = MemberNo::first(members.into()).collect();
     random.shuffle(&mut order);
-    let foreign = order[..taken as usize].iter().fold(0u64, |mask, member| mask | 1 << member);
+    let foreign = order[..taken as usize].iter().fold(0u64, |mask, member| mask | member.bit());
     for &member in &order[..taken as usize] {
         mixed.members.take(member, &other.members);
     }
@@ -88,7 +90,7 @@ pub(super) fn mixed<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(), S
 impl<S: SystemUnderTest> Stage<'_, S> {
     /// The members in the mask `out`, which are of another copy than the array, return to it. Nothing of their content counts.
     fn take_back(mut self, out: u64) -> Result<(), String> {
-        for member in (0..self.scenario.shape.members).filter(|member| out >> member & 1 != 0) {
+        for member in MemberNo::first(self.scenario.shape.members.into()).filter(|member| member.is_in(out)) {
             self.will_return(member, false);
         }
         self.rebuild()?;

@@ -1,5 +1,7 @@
 //! Faults of content.
 
+use stripewise_array::MemberNo;
+
 use super::stage::Stage;
 use crate::crash::system_under_test::SystemUnderTest;
 
@@ -24,7 +26,7 @@ pub(super) fn returns<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(),
     stage.will_return(member, false);
     if stage.rebuild()? && !stage.server.is_incomplete(member) {
         // It was failed for damage, so all of it was written again.
-        stage.scenario.suspects.clear(1 << member);
+        stage.scenario.suspects.clear(member.bit());
     }
     stage.judge()
 }
@@ -84,7 +86,7 @@ pub(super) fn rot_apart<S: SystemUnderTest>(mut stage: Stage<'_, S>) -> Result<(
         stage.ask_load(pages);
     }
     let counts = stage.scrub()?;
-    let out: Vec<u16> =
+    let out: Vec<MemberNo> =
         members.iter().copied().filter(|&member| stage.server.is_incomplete(member)).collect();
     if counts.lost > 0 || counts.bad > counts.repaired + counts.obsolete || !out.is_empty() {
         return Err(format!(

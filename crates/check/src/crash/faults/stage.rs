@@ -1,5 +1,6 @@
 //! What the new faults are made of: load, damage, members that leave and return, and the judgement at the end.
 
+use stripewise_array::MemberNo;
 use stripewise_array::ScrubCounts;
 use stripewise_array::format::FailReason;
 use stripewise_base::prng::Prng;
@@ -44,16 +45,17 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
     }
 
     /// A member, for which `is_meant` returns true.
-    pub(super) fn member(&mut self, is_meant: impl Fn(u16) -> bool) -> u16 {
-        let all: Vec<u16> = (0..self.scenario.shape.members).filter(|&member| is_meant(member)).collect();
+    pub(super) fn member(&mut self, is_meant: impl Fn(MemberNo) -> bool) -> MemberNo {
+        let all: Vec<MemberNo> =
+            MemberNo::first(self.scenario.shape.members.into()).filter(|&member| is_meant(member)).collect();
         all[self.random.below(all.len() as u64) as usize]
     }
 
     /// Different members of one parity group.
-    pub(super) fn members(&mut self, count: u32) -> Vec<u16> {
+    pub(super) fn members(&mut self, count: u32) -> Vec<MemberNo> {
         let width = self.scenario.shape.members / self.scenario.shape.groups;
         let group = self.random.below(self.scenario.shape.groups.into()) as u16;
-        let mut all: Vec<u16> = (group * width..(group + 1) * width).collect();
+        let mut all: Vec<MemberNo> = (group * width..(group + 1) * width).map(MemberNo::new).collect();
         self.random.shuffle(&mut all);
         all.truncate(count as usize);
         all
@@ -125,7 +127,7 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
 
     /// Damages `percent` of the pages of `member` in the rows, counted within the data area, for which `is_meant` returns
     /// true. Returns the number of damaged pages.
-    pub(super) fn damage(&mut self, member: u16, percent: u64, is_meant: impl Fn(u32) -> bool) -> u64 {
+    pub(super) fn damage(&mut self, member: MemberNo, percent: u64, is_meant: impl Fn(u32) -> bool) -> u64 {
         let members = &mut self.server.driver.members;
         let Some(data) = superblock(&self.scenario.shape, members).map(|block| block.data) else { return 0 };
         let is_in_data = |page: u32| (data.first..data.first + data.pages).contains(&page);
@@ -134,31 +136,31 @@ impl<'a, S: SystemUnderTest> Stage<'a, S> {
             is_in_data(page) && is_meant(page - data.first)
         });
         if damaged > 0 {
-            self.scenario.suspects.add(1 << member);
+            self.scenario.suspects.add(member.bit());
             self.scenario.counts.wrongs += 1;
         }
         damaged
     }
 
     /// Makes `percent` of all pages of `member` that hold anything unreadable.
-    pub(super) fn damage_anywhere(&mut self, member: u16, percent: u64) {
+    pub(super) fn damage_anywhere(&mut self, member: MemberNo, percent: u64) {
         let members = &mut self.server.driver.members;
         if members.damage(member, percent, true, &mut self.random, |_| true) > 0 {
-            self.scenario.suspects.add(1 << member);
+            self.scenario.suspects.add(member.bit());
             self.scenario.counts.wrongs += 1;
         }
     }
 
     /// Takes `member` out, because of damage found on it or for another reason.
-    pub(super) fn fail(&mut self, member: u16, is_damaged: bool) {
-        self.scenario.lost |= 1 << member;
+    pub(super) fn fail(&mut self, member: MemberNo, is_damaged: bool) {
+        self.scenario.lost |= member.bit();
         self.server.may_be_full = true;
         let reason = if is_damaged { FailReason::Damage } else { FailReason::Requested };
         self.server.fail(member, reason);
     }
 
     /// Schedules the return of `member`, or of a replacement, as soon as the array takes it.
-    pub(super) fn will_return(&mut self, member: u16, is_another: bool) {
+    pub(super) fn will_return(&mut self, member: MemberNo, is_another: bool) {
         self.server.comebacks.push(Comeback { event: 0, member, is_another, is_older: false });
     }
 

@@ -1,5 +1,7 @@
 //! What the array says against a member.
 
+use stripewise_array::MemberNo;
+
 /// What a member is charged with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offence {
@@ -14,7 +16,7 @@ pub(crate) enum Offence {
 /// A report about a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Charge {
-    pub(crate) member: u16,
+    pub(crate) member: MemberNo,
     pub(crate) page: u32,
     pub(crate) offence: Offence,
 }

@@ -14,10 +14,10 @@ impl Scenario {
         }
         // An error that a member reports is one, even on a page that counts no longer.
         let is_wrong = |charge: &&Charge| {
-            charge.offence != Offence::Error && self.suspects.members() & 1 << charge.member == 0
+            charge.offence != Offence::Error && self.suspects.members() & charge.member.bit() == 0
         };
         let Some(Charge { member, page, offence }) = charges.iter().find(is_wrong) else { return Ok(()) };
-        let role = if joining >> member & 1 != 0 { "joining member" } else { "member" };
+        let role = if member.is_in(joining) { "joining member" } else { "member" };
         let what = match offence {
             Offence::Mismatch => format!("is charged with the content of page {page}"),
             Offence::Error => format!("reports an error at page {page}"),

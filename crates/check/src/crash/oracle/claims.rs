@@ -2,7 +2,7 @@
 
 use stripewise_array::format::MemberState;
 use stripewise_array::health::{ArrayState, MembersHealth, Reason, health_of};
-use stripewise_array::{Array, Controller, PageMemory};
+use stripewise_array::{Array, Controller, MemberNo, PageMemory};
 
 /// The parts of an array's state from which users learn whether it is redundant: `status`, events, metrics and the reports of
 /// rebuilds and scrubs are made of them.
@@ -41,6 +41,6 @@ impl Claims {
 
 /// The members in `state`, as a mask.
 fn in_state(array: &ArrayState, state: MemberState) -> u64 {
-    let all = array.members.iter().enumerate().filter(|(_, member)| member.state == state);
-    all.fold(0, |mask, (member, _)| mask | 1 << member)
+    let all = (0..).map(MemberNo::new).zip(&array.members).filter(|(_, member)| member.state == state);
+    all.fold(0, |mask, (member, _)| mask | member.bit())
 }

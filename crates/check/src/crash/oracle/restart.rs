@@ -1,6 +1,7 @@
 //! One answer from all who are asked: the array before and after a restart, the report of its assembly, and the superblocks of
 //! its members.
 
+use stripewise_array::MemberNo;
 use stripewise_array::RecoveryReport;
 use stripewise_array::format::{MemberRecord, MemberState};
 
@@ -21,8 +22,9 @@ impl Scenario {
         let Some(claims) = system.claims().filter(|_| self.questions.has(Question::Restart)) else {
             return Ok(());
         };
-        let absent = (0..).zip(&report.positions).filter(|(_, position)| position.is_none());
-        let missing = absent.fold(0, |mask, (member, _): (u16, _)| mask | 1 << member);
+        let absent =
+            (0..).map(MemberNo::new).zip(&report.positions).filter(|(_, position)| position.is_none());
+        let missing = absent.fold(0, |mask, (member, _)| mask | member.bit());
         if claims.missing != missing {
             return Err(format!(
                 "its assembly reports that members {missing:#b} are missing, and it says {claims:?}"
@@ -45,12 +47,12 @@ impl Scenario {
             return Ok(());
         }
         for (member, block) in superblocks(&self.shape, &self.members) {
-            if said.missing >> member & 1 != 0 {
+            if member.is_in(said.missing) {
                 continue;
             }
             let mask = |is_it: &dyn Fn(&MemberRecord) -> bool| {
-                let all = (0..).zip(&block.members).filter(|(_, record)| is_it(record));
-                all.fold(0, |mask, (member, _): (u16, _)| mask | 1 << member)
+                let all = (0..).map(MemberNo::new).zip(&block.members).filter(|(_, record)| is_it(record));
+                all.fold(0, |mask, (member, _)| mask | member.bit())
             };
             let missing = mask(&|record| record.state == MemberState::Failed);
             let rebuilding = mask(&|record| record.state == MemberState::Rebuilding);

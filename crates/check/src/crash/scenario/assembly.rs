@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use stripewise_array::{AssembleError, RecoveryReport};
+use stripewise_array::{AssembleError, MemberNo, RecoveryReport};
 
 use super::Scenario;
 use crate::crash::case::Cut;
@@ -14,9 +14,9 @@ use crate::stamp::SECTOR;
 
 impl Scenario {
     /// The offered members, in random order.
-    pub(in crate::crash) fn offered(&mut self, absent: u64) -> Vec<u16> {
-        let mut order: Vec<u16> =
-            (0..self.shape.members).filter(|member| absent & 1 << member == 0).collect();
+    pub(in crate::crash) fn offered(&mut self, absent: u64) -> Vec<MemberNo> {
+        let mut order: Vec<MemberNo> =
+            MemberNo::first(self.shape.members.into()).filter(|member| !member.is_in(absent)).collect();
         self.random.shuffle(&mut order);
         order
     }
@@ -48,7 +48,7 @@ impl Scenario {
             .iter()
             .filter(|one| one.is_taken())
             .filter_map(|one| one.member)
-            .map(|its| 1 << its)
+            .map(MemberNo::bit)
             .sum();
         self.counts.reconstructed += u64::from(taken.count_ones());
         self.outdated &= !taken;
@@ -68,7 +68,11 @@ impl Scenario {
     }
 
     /// The members without which the array is assembled; they must be the expected ones.
-    pub(in crate::crash) fn positions(&self, opened: &RecoveryReport, order: &[u16]) -> Result<u64, String> {
+    pub(in crate::crash) fn positions(
+        &self,
+        opened: &RecoveryReport,
+        order: &[MemberNo],
+    ) -> Result<u64, String> {
         if let Some(loss) = opened.losses.first().filter(|_| self.doubt.is_empty()) {
             return Err(format!("it says that something is lost: {loss}"));
         }
@@ -76,8 +80,8 @@ impl Scenario {
             return Err(format!("it has {} positions", opened.positions.len()));
         }
         let mut missing = 0;
-        for (member, position) in (0u16..).zip(&opened.positions) {
-            let bit = 1 << member;
+        for (member, position) in (0..).map(MemberNo::new).zip(&opened.positions) {
+            let bit = member.bit();
             match position {
                 Some(position) if order.get(usize::from(*position)) != Some(&member) => {
                     return Err(format!("member {member} was not offered as number {position}"));
@@ -115,7 +119,7 @@ impl Scenario {
         server.is_beyond = self.exceeds_parity(self.lost);
         server.resume();
         let whole = self.coming & !server.joining.members();
-        for member in (0..self.shape.members).filter(|member| whole & 1 << member != 0) {
+        for member in MemberNo::first(self.shape.members.into()).filter(|member| member.is_in(whole)) {
             self.is_whole(member);
         }
         let unknown = self.unknown(&server);
@@ -139,9 +143,9 @@ impl Scenario {
     /// The sectors with unknown content: of lost members and destroyed stripes, in rows whose parity may be wrong.
     pub(in crate::crash) fn unknown<S: SystemUnderTest>(&self, server: &Server<S>) -> BTreeSet<u64> {
         let is_gone =
-            |member: u16, page: u32| self.lost & 1 << member != 0 || self.doubt.rows.contains(&page);
+            |member: MemberNo, page: u32| member.is_in(self.lost) || self.doubt.rows.contains(&page);
         let is_hole = |page: u32| self.holes.contains(&page) || self.forsaken.contains(&page);
-        let is_unknown = |member: u16, page: u32| is_hole(page) && is_gone(member, page);
+        let is_unknown = |member: MemberNo, page: u32| is_hole(page) && is_gone(member, page);
         let pages = server.homes().filter(|&(member, page, _)| is_unknown(member, page));
         let sectors = u64::from(self.shape.page_bytes) / SECTOR as u64;
         pages.flat_map(|(.., first)| first..first + sectors).collect()

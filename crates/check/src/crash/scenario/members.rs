@@ -1,5 +1,6 @@
 //! Changes of members: faults, returns, replacements and rollbacks, and what is known of each member after them.
 
+use stripewise_array::MemberNo;
 use stripewise_array::ScrubCounts;
 
 use super::{EVENTS, Scenario};
@@ -10,9 +11,9 @@ use crate::crash::system_under_test::SystemUnderTest;
 
 impl Scenario {
     /// Records that `member` is part of the array and has all its content.
-    pub(in crate::crash) fn is_whole(&mut self, member: u16) {
-        self.coming &= !(1 << member);
-        self.lost &= !(1 << member) | self.wronged;
+    pub(in crate::crash) fn is_whole(&mut self, member: MemberNo) {
+        self.coming &= !member.bit();
+        self.lost &= !member.bit() | self.wronged;
         self.counts.rebuilt += 1;
     }
 
@@ -33,9 +34,9 @@ impl Scenario {
             server.driver.members.take_unwritten().for_each(drop);
         }
         for member in server.joining.take_whole() {
-            self.suspects.clear(self.replaced & 1 << member);
-            self.wronged &= !(self.replaced & 1 << member);
-            self.wiped &= !(1 << member);
+            self.suspects.clear(self.replaced & member.bit());
+            self.wronged &= !(self.replaced & member.bit());
+            self.wiped &= !member.bit();
             self.is_whole(member);
         }
         if let Some(ScrubCounts { bad, lost, metadata_damaged, .. }) = server.take_scrubbed() {
@@ -65,7 +66,7 @@ impl Scenario {
 
     /// Rolls a member back to an earlier snapshot while the array is stopped.
     pub(in crate::crash) fn put_back(&mut self, PutBack { member, choice }: PutBack) {
-        let bit = 1 << member;
+        let bit = member.bit();
         let is_out = self.outdated & bit != 0;
         // Without checksums the rollback cannot be detected, unless the member's superblock is older.
         let is_detectable = is_out || self.is_stopped || self.shape.kind.has_checksums();
@@ -100,12 +101,12 @@ impl Scenario {
     /// Adds a member that is scheduled to return before `event`, if possible.
     pub(in crate::crash) fn comes_back<S: SystemUnderTest>(&mut self, server: &mut Server<S>, event: u64) {
         for one in &mut server.comebacks {
-            one.is_another |= self.wiped & 1 << one.member != 0;
+            one.is_another |= one.member.is_in(self.wiped);
             // Without checksums only superblocks reveal older content, and they record a failure at the next assembly.
-            one.is_older &= self.shape.kind.has_checksums() || self.outdated & 1 << one.member != 0;
+            one.is_older &= self.shape.kind.has_checksums() || one.member.is_in(self.outdated);
         }
         let Some(one) = server.take_comeback(event, self.counts.comebacks) else { return };
-        let bit = 1 << one.member;
+        let bit = one.member.bit();
         self.wiped |= if one.is_another { bit } else { 0 };
         self.counts.comebacks += 1;
         self.counts.older += u64::from(one.is_older && !one.is_another);
@@ -128,9 +129,9 @@ impl Scenario {
                 || members.is_armed(member)
                 || !is_known && members.has_forsaken(member)
         };
-        let except = (0..self.shape.members)
+        let except = MemberNo::first(self.shape.members.into())
             .filter(|&member| is_out(member))
-            .fold(0, |mask, member| mask | 1 << member);
+            .fold(0, |mask, member| mask | member.bit());
         let is_new = server.scrub();
         if is_new {
             self.suspects.scrub_began(except);
@@ -145,8 +146,8 @@ impl Scenario {
     ) -> Result<(), String> {
         server.finish_rebuild(EVENTS)?;
         self.note(server)?;
-        for member in 0..self.shape.members {
-            let is_another = self.wronged & 1 << member != 0 || self.random.chance(1, 2);
+        for member in MemberNo::first(self.shape.members.into()) {
+            let is_another = member.is_in(self.wronged) || self.random.chance(1, 2);
             let is_older = !is_another && server.driver.members.has_past(member) && self.random.chance(1, 2);
             server.comebacks = vec![Comeback { event: 0, member, is_another, is_older }];
             self.comes_back(server, 0);

@@ -7,6 +7,7 @@ mod members;
 use std::collections::BTreeSet;
 
 use stripewise_array::Bug;
+use stripewise_array::MemberNo;
 use stripewise_base::prng::Prng;
 
 use super::case::{CrashCase, Era};
@@ -87,7 +88,8 @@ impl Scenario {
         bug: Option<Bug>,
     ) -> Result<Self, String> {
         let mut members = Members::new(shape.members, shape.pages, shape.page_bytes);
-        let mut media = SimMedia::new(&mut members, (0..shape.members).collect(), None, seed);
+        let mut media =
+            SimMedia::new(&mut members, MemberNo::first(shape.members.into()).collect(), None, seed);
         S::create(shape, &mut media).map_err(|error| format!("it cannot be created: {error}"))?;
         // Creation must have flushed everything, because power may be lost right after it.
         let undecided = members.undecided(&[]);
@@ -123,7 +125,7 @@ impl Scenario {
         };
         scenario.counts.lives = 1;
         let mut probe = scenario.clone();
-        let all = (0..shape.members).collect();
+        let all = MemberNo::first(shape.members.into()).collect();
         let mut media = SimMedia::new(&mut probe.members, all, None, seed);
         let (system, _) = S::open(shape, bug, false, &mut media).map_err(|error| error.to_string())?;
         let model = Model::new(system.bytes() / SECTOR as u64);
@@ -219,7 +221,7 @@ impl Scenario {
         era.older.iter().for_each(|&one| self.put_back(one));
         self.is_stopped = false;
         let mut absent = 0;
-        for member in era.absent.iter().map(|member| 1 << member) {
+        for member in era.absent.iter().map(|member| member.bit()) {
             // Members lost earlier in this life may exhaust the tolerance.
             absent |= if self.is_tolerable(absent | member) { member } else { 0 };
         }
@@ -262,7 +264,7 @@ impl Scenario {
             server.driver.members.remember(moment.member);
         }
         for strike in era.strikes.iter().filter(|strike| strike.event == event) {
-            let bit = 1 << strike.member;
+            let bit = strike.member.bit();
             let is_detectable = strike.wrong != Wrong::RolledBack || self.shape.kind.has_checksums();
             if is_detectable
                 && self.is_tolerable(bit)

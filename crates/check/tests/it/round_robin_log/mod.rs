@@ -6,6 +6,7 @@ mod placement;
 mod record;
 mod recovery;
 
+use stripewise_array::MemberNo;
 use stripewise_array::geometry::Level;
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Bytes;
@@ -88,7 +89,7 @@ fn case(seed: u64) -> Case {
     case.losses = (0..losses as u16)
         .map(|nth| Loss {
             event: random.below(count * EVENTS),
-            member: (first + nth) % case.members.devices as u16,
+            member: MemberNo::new((first + nth) % case.members.devices as u16),
             manner: manners[random.below(3) as usize],
         })
         .collect();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use stripewise_array::coordination::GcControl;
 use stripewise_array::{
-    Acknowledgement, Admission, Driver, MemberLoad, Operation, OperationId, OperationKind, Outcome, PageId,
-    PlanId, Timer,
+    Acknowledgement, Admission, Driver, MemberLoad, MemberNo, Operation, OperationId, OperationKind, Outcome,
+    PageId, PlanId, Timer,
 };
 use stripewise_base::Nanos;
 
@@ -20,12 +20,12 @@ pub(super) struct Stage<'a> {
     /// Operations in flight.
     pub(super) under_way: BTreeMap<OperationId, (Operation, PageId)>,
     /// The content of members, as far as the run wrote or read it.
-    pub(super) held: BTreeMap<(u16, u32), Box<[u8]>>,
+    pub(super) held: BTreeMap<(MemberNo, u32), Box<[u8]>>,
     /// The content of pages before writes and trims that reads may have overtaken. None for zeros and for unknown
     /// content.
     versions: Versions<Option<Box<[u8]>>>,
     /// The content that the next read of a page returns, if it overtook the write of the page.
-    overtaken: BTreeMap<(u16, u32), Box<[u8]>>,
+    overtaken: BTreeMap<(MemberNo, u32), Box<[u8]>>,
 }
 
 impl MemberLoad for Stage<'_> {}
@@ -82,7 +82,7 @@ impl Driver<Pages> for Stage<'_> {
         self.script.replayed.failed_requests += u64::from(failed);
     }
 
-    fn member_failed(&mut self, member: u16) {
+    fn member_failed(&mut self, member: MemberNo) {
         self.script.answered(&Event::MemberFailed { member });
         self.left(member);
     }
@@ -101,7 +101,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Sets the content that the read that completes next returns.
-    pub(super) fn finds(&mut self, member: u16, page: u32, bytes: &[u8]) {
+    pub(super) fn finds(&mut self, member: MemberNo, page: u32, bytes: &[u8]) {
         let place = (member, page);
         let is_whole = self.versions.before(place).is_empty();
         let pages = if is_whole { &mut self.held } else { &mut self.overtaken };
@@ -110,7 +110,7 @@ impl<'a> Stage<'a> {
 
     /// The read that completes next returns the content from before the `nth` change. Returns false if there was no
     /// such change.
-    pub(super) fn finds_earlier(&mut self, member: u16, page: u32, nth: u32, page_bytes: u32) -> bool {
+    pub(super) fn finds_earlier(&mut self, member: MemberNo, page: u32, nth: u32, page_bytes: u32) -> bool {
         let place = (member, page);
         let Some(before) = self.versions.before(place).get(nth as usize) else { return false };
         let bytes = before.clone().unwrap_or_else(|| vec![0; page_bytes as usize].into());
@@ -118,7 +118,7 @@ impl<'a> Stage<'a> {
         true
     }
 
-    pub(super) fn left(&mut self, member: u16) {
+    pub(super) fn left(&mut self, member: MemberNo) {
         let at = self.script.replayed.took_ns;
         self.script.replayed.left.push((member, at));
     }

@@ -56,7 +56,7 @@ impl Media {
             let place = geometry.place(row);
             let start = place.page as usize * self.page_bytes as usize;
             let page = |column| {
-                &contents[geometry.member(place, column) as usize][start..start + self.page_bytes as usize]
+                &contents[geometry.member(place, column).index()][start..start + self.page_bytes as usize]
             };
             let mut data = vec![&[][..]; geometry.data as usize];
             for column in 0..geometry.data {
@@ -85,7 +85,7 @@ impl Media {
             for column in 0..geometry.data {
                 let to = geometry.array_page(row, column) as usize * page_bytes;
                 let from = place.page as usize * page_bytes;
-                let member = &contents[geometry.member(place, column) as usize];
+                let member = &contents[geometry.member(place, column).index()];
                 bytes[to..to + page_bytes].copy_from_slice(&member[from..from + page_bytes]);
             }
         }

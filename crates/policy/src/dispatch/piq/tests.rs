@@ -1,10 +1,11 @@
 use stripewise_base::prng::Prng;
+use stripewise_core::ids::MemberNo;
 
 use super::*;
 
 fn set(members: &[u16]) -> MemberSet {
     let mut set = MemberSet::default();
-    members.iter().for_each(|&member| set.insert(member));
+    members.iter().for_each(|&member| set.insert(MemberNo::new(member)));
     set
 }
 
@@ -108,10 +109,10 @@ impl Plain {
         let mut issued = Vec::new();
         for batch in self.round.iter_mut().take(open) {
             batch.retain(|&(id, kind, targets)| {
-                let has_room = targets.iter().all(|member| loads[member as usize] < limit);
+                let has_room = targets.iter().all(|member| loads[member.index()] < limit);
                 let goes = has_room && (kind != BatchKind::Flush || left == 1);
                 if goes {
-                    targets.iter().for_each(|member| loads[member as usize] += 1);
+                    targets.iter().for_each(|member| loads[member.index()] += 1);
                     left -= 1;
                     issued.push(id);
                 }
@@ -130,13 +131,13 @@ fn walk(piq: &mut Piq, freed: &mut MemberSet, loads: &mut [u32], limit: u32, is_
     }
     let mut freed = std::mem::take(freed);
     while let Some(id) = piq.next(&freed) {
-        if piq.requests[id.index()].targets.iter().any(|member| loads[member as usize] >= limit) {
+        if piq.requests[id.index()].targets.iter().any(|member| loads[member.index()] >= limit) {
             piq.wants_room();
             continue;
         }
         for member in piq.issued().iter() {
-            loads[member as usize] += 1;
-            if loads[member as usize] >= limit {
+            loads[member.index()] += 1;
+            if loads[member.index()] >= limit {
                 freed.remove(member);
             }
         }
@@ -164,7 +165,8 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
             if targets_of.len() < 300 && prng.chance(2, 3) {
                 let id = targets_of.len() as u32;
                 let mut targets = MemberSet::default();
-                (0..1 + prng.below(3)).for_each(|_| targets.insert(prng.below(MEMBERS) as u16));
+                (0..1 + prng.below(3))
+                    .for_each(|_| targets.insert(MemberNo::new(prng.below(MEMBERS) as u16)));
                 let kind = match prng.below(20) {
                     0 => BatchKind::Flush,
                     1..10 => BatchKind::Write,
@@ -178,7 +180,7 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
             } else if !under_way.is_empty() {
                 let ended = under_way.swap_remove(prng.below(under_way.len() as u64) as usize);
                 for member in targets_of[ended as usize].iter() {
-                    let at = member as usize;
+                    let at = member.index();
                     if loads[at] == limit {
                         freed.insert(member);
                     }
@@ -193,8 +195,11 @@ fn a_walk_by_what_was_freed_issues_what_a_walk_over_everything_issues() {
             assert_eq!(got, expected, "seed {seed}");
             issued += got.len();
             if is_sync {
-                let all: Vec<u16> =
-                    under_way.iter().chain(&got).flat_map(|&id| targets_of[id as usize].iter()).collect();
+                let all: Vec<u16> = under_way
+                    .iter()
+                    .chain(&got)
+                    .flat_map(|&id| targets_of[id as usize].iter().map(MemberNo::number))
+                    .collect();
                 assert!((0..MEMBERS as u16).all(|e| all.iter().filter(|&&one| one == e).count() <= 1));
             }
             under_way.extend(got);
