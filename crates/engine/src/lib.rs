@@ -21,7 +21,7 @@
 //! lost as well.
 //!
 //! ```
-//! use stripewise_array::Scheme;
+//! use stripewise_array::{MemberNo, Scheme};
 //! use stripewise_engine::{Engine, Options};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,7 +30,7 @@
 //! let paths = ["a", "b", "c"].map(|name| folder.path().join(name));
 //! let mut engine = Engine::create(&scheme, &paths, 1 << 20, Options::default())?;
 //! engine.write(4096, &[7; 512])?;
-//! engine.fail(0)?;
+//! engine.fail(MemberNo::new(0))?;
 //! let mut sector = [0; 512];
 //! engine.read(4096, &mut sector)?;
 //! assert_eq!(sector, [7; 512]);
