@@ -11,7 +11,7 @@ use stripewise_policy::custom::{ChooseRead, ReadChoice};
 use stripewise_policy::dispatch::QueueOrder;
 use stripewise_policy::read::brr::{self, Estimate};
 use stripewise_policy::read::{
-    NextArrival, ReadPath, ReadPolicy, StateSource, Ways, gc_avoiding, least_finish,
+    NextArrival, ReadPath, ReadPolicy, ReadWait, StateSource, Ways, gc_avoiding, least_finish,
 };
 
 use crate::driver::Driver;
@@ -99,7 +99,10 @@ impl<M: Memory> Executor<M> {
         match section.policy {
             ReadPolicy::Direct | ReadPolicy::Hedged | ReadPolicy::Custom => None,
             ReadPolicy::Brr => {
-                let is_idle = |column| self.loads.total(placement.home_of(plan, column, self).0) == 0;
+                let is_idle = |column| {
+                    self.loads.total(placement.home_of(plan, column, self).0) == 0
+                        && self.collection_ns(plan, column, placement, driver) == 0
+                };
                 if columns(wanted).all(is_idle) {
                     return None;
                 }
@@ -202,7 +205,22 @@ impl<M: Memory> Executor<M> {
         let write = self.reported(|| driver.write_ns(member));
         let write = write.unwrap_or_else(|| self.reads.observed.service_ns(member).1);
         let (reads, writes) = (self.loads.reads[member.index()], self.loads.writes[member.index()]);
-        Estimate { wait: read * u64::from(reads) + write * u64::from(writes), read }
+        let queue = read * u64::from(reads) + write * u64::from(writes);
+        Estimate { wait: queue + self.collection_ns(plan, column, placement, driver), read }
+    }
+
+    /// The time that the waiting time of `brr` counts for garbage collection.
+    fn collection_ns<P: Placement<M>, D: Driver<M>>(
+        &self,
+        plan: PlanId,
+        column: u32,
+        placement: &P,
+        driver: &D,
+    ) -> Nanos {
+        match self.scheme.read.wait {
+            ReadWait::Queue => 0,
+            ReadWait::QueueAndCollection => self.gc_wait_ns(plan, column, placement, driver),
+        }
     }
 
     /// The time by which garbage collection delays a read of `column`.

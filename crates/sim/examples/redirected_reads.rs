@@ -84,10 +84,11 @@ const LEVELS: [Over; 3] = [
 /// Loads, and the percentage of reads.
 const LOADS: [(&str, u64); 3] = [("read-mostly, idle", 95), ("mixed", 70), ("write-heavy", 30)];
 
-const POLICIES: [(&str, &str); 8] = [
+const POLICIES: [(&str, &str); 9] = [
     ("direct", "policy = 'direct'"),
     ("brr", "policy = 'brr'"),
     ("brr, observed", "policy = 'brr'\nstate = 'observed'"),
+    ("brr, collections", "policy = 'brr'\nwait = 'queue-and-collection'"),
     ("gc-avoiding", "policy = 'gc-avoiding'"),
     ("gc-avoiding, observed", "policy = 'gc-avoiding'\nstate = 'observed'"),
     ("hedged", "policy = 'hedged'"),

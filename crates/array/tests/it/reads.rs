@@ -47,6 +47,30 @@ fn brr_counts_what_it_has_just_redirected() {
 }
 
 #[test]
+fn brr_as_printed_takes_a_member_that_collects_and_has_no_operations_for_idle() {
+    let mut rig = rig("raid5", 4, "policy = 'brr'");
+    rig.world.gc_waits.insert(0, 500);
+    read(&mut rig, 0);
+    rig.run();
+    assert_eq!(reads(&rig), [(0, 0)]);
+}
+
+#[test]
+fn brr_that_counts_collections_reads_around_one_and_asks_no_helper_that_collects() {
+    for (waits, expected) in [
+        (vec![(0, 500)], vec![(1, 0), (2, 0), (3, 0)]),
+        (vec![(0, 500), (2, 500)], vec![(0, 0)]),
+        (vec![(2, 500)], vec![(0, 0)]),
+    ] {
+        let mut rig = rig("raid5", 4, "policy = 'brr'\nwait = 'queue-and-collection'");
+        rig.world.gc_waits.extend(waits.iter().copied());
+        read(&mut rig, 0);
+        rig.run();
+        assert_eq!(reads(&rig), expected, "{waits:?}");
+    }
+}
+
+#[test]
 fn a_collecting_member_is_read_around_and_one_that_does_not_collect_is_not() {
     let mut rig = rig("raid5", 4, "policy = 'gc-avoiding'");
     rig.world.gc_waits.insert(0, 500);

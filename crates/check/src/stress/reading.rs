@@ -1,7 +1,7 @@
 //! Read policies.
 
 use stripewise_array::geometry::Level;
-use stripewise_array::read::{HedgeMode, NextArrival, ReadPolicy, ReadSection, StateSource};
+use stripewise_array::read::{HedgeMode, NextArrival, ReadPolicy, ReadSection, ReadWait, StateSource};
 use stripewise_base::prng::Prng;
 use stripewise_base::units::Span;
 
@@ -33,6 +33,7 @@ pub(crate) fn keys(draw: &mut Draw, policy: ReadPolicy) -> ReadSection {
     match section.policy {
         ReadPolicy::Brr => {
             section.at = draw.one_of(&[NextArrival::Pending, NextArrival::Oracle, NextArrival::Off]);
+            section.wait = draw.one_of(&[ReadWait::Queue, ReadWait::QueueAndCollection]);
         }
         ReadPolicy::Hedged => {
             section.hedge = draw.one_of(&[HedgeMode::Reactive, HedgeMode::Proactive, HedgeMode::Adaptive]);

@@ -33,6 +33,9 @@ pub struct ReadSection {
     pub state: StateSource,
     /// For `brr`: the next arrival at a member that it would read instead.
     pub at: NextArrival,
+    /// For `brr`: what it expects a read to wait for.
+    #[serde(skip_serializing_if = "ReadWait::is_default")]
+    pub wait: ReadWait,
     /// For `hedged`: when it asks the other members.
     pub hedge: HedgeMode,
     /// For `hedged`, and for all policies that use observed state: a member is slow if it takes more than this multiple of the
@@ -50,6 +53,7 @@ impl Default for ReadSection {
             policy: ReadPolicy::default(),
             state: StateSource::default(),
             at: NextArrival::default(),
+            wait: ReadWait::default(),
             hedge: HedgeMode::default(),
             slow: 2,
             gain: None,
@@ -70,7 +74,7 @@ impl ReadSection {
         level: Level,
         reports_state: bool,
     ) -> Result<(), (&'static str, String, &'static str)> {
-        let Self { policy, state, at, hedge, slow, gain } = *self;
+        let Self { policy, state, at, wait, hedge, slow, gain } = *self;
         let name = |value: &str| format!("\"{value}\"");
         if level == Level::Raid0 && policy != ReadPolicy::Direct {
             let reason = "has nothing to decode a chunk from without parity; use \"direct\" with RAID-0";
@@ -82,6 +86,10 @@ impl ReadSection {
         if at != NextArrival::default() && policy != ReadPolicy::Brr {
             let reason = "is a rule of read.policy = \"brr\"; use that, or leave it out";
             return Err(("read.at", name(at.name()), reason));
+        }
+        if !wait.is_default() && policy != ReadPolicy::Brr {
+            let reason = "is a rule of read.policy = \"brr\"; use that, or leave it out";
+            return Err(("read.wait", name(wait.name()), reason));
         }
         if hedge != HedgeMode::default() && policy != ReadPolicy::Hedged {
             let reason = "is about read.policy = \"hedged\"; use that, or leave it out";
@@ -194,6 +202,33 @@ impl NextArrival {
             Self::Oracle => "oracle",
             Self::Off => "off",
         }
+    }
+}
+
+/// What the waiting time WT of `brr` counts (paper 002, section III-D).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadWait {
+    /// The operations queued and in service, as printed: WT = L_r C_r + L_w C_w. A member that collects garbage and has no
+    /// operations seems idle.
+    #[default]
+    Queue,
+    /// Also the time by which garbage collection would delay the read.
+    QueueAndCollection,
+}
+
+impl ReadWait {
+    /// The name in a scheme.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::QueueAndCollection => "queue-and-collection",
+        }
+    }
+
+    /// Whether it is the printed one, which a scheme leaves out.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -341,6 +376,7 @@ mod tests {
         assert!(refused("policy = 'hedged'", Level::Raid0).contains("nothing to decode a chunk from"));
         assert!(raid5("slow = 0").contains("1 to 1000 times"));
         assert!(raid5("at = 'oracle'").contains("is a rule of read.policy"));
+        assert!(raid5("wait = 'queue-and-collection'").contains("read.wait = \"queue-and-collection\""));
         assert!(
             raid5("policy = 'brr'\nstate = 'observed'\nhedge = 'adaptive'")
                 .contains("read.hedge = \"adaptive\"")
