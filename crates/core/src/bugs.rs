@@ -65,8 +65,12 @@ pub enum Bug {
     LaterBatchPassed,
     /// A scrub counts bad pages of a stripe that lost its last valid chunk before they were read.
     DeadStripeCounted,
+    /// A record is written to state what is freed while a group is beyond parity, and may not state it.
+    HeldRecordWritten,
     /// A record that is written while a group is beyond parity states as freed what was freed before.
     FreedRecordedBeyond,
+    /// A member that is lost while copies of superblocks are written takes the places of the others with it.
+    TargetsShift,
     /// A copy of a superblock that was left unfinished when another member was lost counts as damage of its member.
     TornCopyCharged,
     /// A member that failed while a record of the journal was written counts as one that has it.
@@ -504,7 +508,9 @@ impl Bug {
         Self::BusyCopyWhole,
         Self::LaterBatchPassed,
         Self::DeadStripeCounted,
+        Self::HeldRecordWritten,
         Self::FreedRecordedBeyond,
+        Self::TargetsShift,
         Self::TornCopyCharged,
         Self::FailedKeeperCounts,
         Self::ScrubNotContinued,

@@ -109,13 +109,16 @@ impl InPlace {
         let records_freed = exec.has_bug(Bug::FreedRecordedBeyond) || exec.has_bug(Bug::RecordsFreedBeyond);
         let holds = self.is_any_beyond(exec) && !records_freed;
         let Some(mut journal) = self.journal.take() else { return false };
+        // A record that may not state what is freed must not take the room of the one that will.
+        journal.ring.hold(holds && !exec.has_bug(Bug::HeldRecordWritten));
+        let states_freed = journal.ring.has_event();
         journal.ring.hold(holds);
         let images = self.gather_updates(&mut journal, exec);
         // A record that has no updates and reports no freed room must leave room for others.
         let is_record_due = journal.wants_record
             && journal.ring.has_room(0, journal.deferred_rows())
             && !exec.has_lost_data(self);
-        let is_idle = journal.updates.is_empty() && !journal.ring.has_event() && !is_record_due;
+        let is_idle = journal.updates.is_empty() && !states_freed && !is_record_due;
         if !is_idle {
             self.make_record(&mut journal, images, missing, exec);
         }

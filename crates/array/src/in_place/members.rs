@@ -272,7 +272,9 @@ impl InPlace {
             roster.writing = Some(SuperblockUpdate { failed, out, gone, ..writing });
         }
         let span = superblock_pages(roster.members.superblock.page_bytes);
-        let takes_part = |other: &MemberNo| *other == member || !other.is_in(failed | gone);
+        // Members that are gone keep their places among the targets: `begun` counts over all of these.
+        let shifts = if exec.has_bug(Bug::TargetsShift) { gone } else { 0 };
+        let takes_part = |other: &MemberNo| *other == member || !other.is_in(failed | shifts);
         let lacks = |other: &MemberNo| roster.members.is_without_back(*other);
         let all = MemberNo::first(exec.members().count).filter(takes_part);
         let targets: Vec<MemberNo> = match stage {
@@ -301,16 +303,16 @@ impl InPlace {
             Stage::Mend | Stage::Front | Stage::Back => roster.members.place_of(member, copy),
             Stage::Replay | Stage::FlushData | Stage::FlushFront | Stage::FlushBack => 0,
         };
-        let now = begun..(targets.len() as u32 * count).min(begun + exec.operations_each());
-        if now.is_empty() {
-            return false;
-        }
-        let operations = now.clone().map(|nth| {
+        let is_left = |nth: &u32| !targets[(nth / count) as usize].is_in(gone);
+        let rest = (begun..targets.len() as u32 * count).filter(is_left);
+        let now: Vec<u32> = rest.take(exec.operations_each() as usize).collect();
+        let Some(&last) = now.last() else { return false };
+        let operations = now.iter().map(|nth| {
             let member = targets[(nth / count) as usize];
             (kind, member, first_page(member) + nth % count)
         });
         let operations: Vec<(OperationKind, MemberNo, u32)> = operations.collect();
-        for (nth, &(kind, member, _)) in now.zip(&operations) {
+        for (&nth, &(kind, member, _)) in now.iter().zip(&operations) {
             let mut buffer = 0;
             if M::CARRIES_DATA && kind == OperationKind::Write {
                 buffer = exec.memory_mut().take();
@@ -328,7 +330,7 @@ impl InPlace {
         }
         roster.work.is_under_way = true;
         if let Some(writing) = &mut roster.writing {
-            writing.begun += operations.len() as u32;
+            writing.begun = last + 1;
         }
         self.clear_own(roster.plan, WriteSuperblocks, exec);
         self.push_own(roster.plan, operations.into_iter(), exec);

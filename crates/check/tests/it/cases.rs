@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use stripewise_array::MemberNo;
+use stripewise_array::{Bug, MemberNo};
 use stripewise_check::{Case, Options, crash, run};
 
 /// The files of a folder of cases, at least `count`: the name and the text of each.
@@ -33,6 +33,25 @@ fn what_a_loss_of_power_broke_once_holds() {
             panic!("{name} fails again: {what}");
         }
     }
+}
+
+/// Bugs that a search finds once in some hundred thousand seeds: each is found by the case that it once broke.
+#[cfg(debug_assertions)]
+#[test]
+fn a_bug_that_is_planted_again_breaks_its_case_again() {
+    let all = files("tests/crashes", 7);
+    std::panic::set_hook(Box::new(|_| {}));
+    let passes = [
+        (Bug::HeldRecordWritten, "records_that_stated_nothing_took_the_room_of_the_one_that_frees"),
+        (Bug::TargetsShift, "the_rest_of_a_version_was_counted_over_the_members_that_were_left"),
+    ]
+    .map(|(bug, name)| {
+        let (name, text) = all.iter().find(|(file, _)| file.contains(name)).expect("its case");
+        let case = crash::CrashCase::from_toml(name, text).unwrap_or_else(|error| panic!("{error}"));
+        crash::Checker::new(Some(bug)).case(&case).is_ok().then_some(bug)
+    });
+    let _ = std::panic::take_hook();
+    assert_eq!(passes, [None; 2], "these break nothing");
 }
 
 #[test]
