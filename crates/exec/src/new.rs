@@ -109,7 +109,7 @@ impl<M: Memory> Executor<M> {
             read_chooser: None,
             ranks: None,
             coordination: Coordination::new(
-                scheme.coordination,
+                scheme.active_coordination(),
                 scheme.geometry.level,
                 &geometry,
                 members.count,

@@ -1,7 +1,7 @@
 //! The array: its members, and the sections of its scheme.
 
 use stripewise_array::cache::{CachePolicy, CacheSection, Count, Frees, WaitsFor};
-use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn};
+use stripewise_array::coordination::{CoordinationPolicy, CoordinationSection, Start, Trigger, Turn, When};
 use stripewise_array::dispatch::QueueOrder;
 use stripewise_array::geometry::{Level as Raid, Membership, Rotation};
 use stripewise_array::placement::{Commit, FirstWrites, ParityLoggingSection, Placement};
@@ -171,6 +171,7 @@ pub(crate) fn rotating(draw: &mut Draw) -> CoordinationSection {
         turn: draw.one_of(&[Turn::Token, Turn::Window]),
         window: Span(draw.one_of(&[1_000_000, 10_000_000])),
         ahead: draw.one_of(&[0, 1, 3]),
+        when: draw.one_of(&[When::Always, When::Always, When::Buffered]),
         ..CoordinationSection::default()
     }
 }

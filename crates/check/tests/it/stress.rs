@@ -275,9 +275,9 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
         if case.scheme.parity.memory_rows > 0 {
             count(format!("parity of {} rows in memory", case.scheme.parity.memory_rows));
         }
-        let CoordinationSection { policy, turn, window, ahead, start, trigger, idle, margin, blocks } =
+        let CoordinationSection { policy, when, turn, window, ahead, start, trigger, idle, margin, blocks } =
             case.scheme.coordination;
-        count(format!("permission {policy:?}"));
+        count(format!("permission {policy:?}, {when:?}"));
         if policy == CoordinationPolicy::Rotating {
             count(format!("permission by {turn:?}, of {window}, {ahead} ahead"));
         }

@@ -19,7 +19,7 @@ use global::Global;
 use groups::Groups;
 pub use permit::{Activity, Ahead, GcControl, GcPermit, GcTurn};
 use rotating::Rotating;
-pub use section::{CoordinationPolicy, CoordinationSection, MEMBERS, Start, Trigger, Turn};
+pub use section::{CoordinationPolicy, CoordinationSection, MEMBERS, Start, Trigger, Turn, When};
 
 /// The state of a scheme of this axis.
 #[derive(Debug)]

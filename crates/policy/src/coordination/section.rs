@@ -12,6 +12,9 @@ use super::permit::Ahead;
 pub struct CoordinationSection {
     /// The scheme.
     pub policy: CoordinationPolicy,
+    /// For which acknowledgements it coordinates.
+    #[serde(skip_serializing_if = "When::is_default")]
+    pub when: When,
     /// For `rotating`: which member has permission next. Choice: the papers' devices rotate by time (IODA) or by hand-over
     /// (TTFLASH); with a token, no member waits for a turn that goes unused.
     pub turn: Turn,
@@ -42,6 +45,7 @@ impl Default for CoordinationSection {
         let window = Span(100_000_000);
         Self {
             policy: CoordinationPolicy::default(),
+            when: When::default(),
             turn: Turn::default(),
             window,
             ahead: 1,
@@ -102,6 +106,25 @@ pub enum CoordinationPolicy {
     Rotating,
     /// The members of a group collect in the same windows of time.
     Global,
+}
+
+/// For which acknowledgements the collections are coordinated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// For all.
+    #[default]
+    Always,
+    /// Where memory acknowledges writes. Elsewhere a host would wait for the turn of a member: every member collects when it
+    /// has to. A choice, by measurement (`docs/evidence/default-scheme.md`).
+    Buffered,
+}
+
+impl When {
+    /// Whether it is for all, which a scheme leaves out.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The event that opens windows of global collection.

@@ -2,6 +2,7 @@
 
 use stripewise_core::memory::Persistence;
 use stripewise_policy::cache::CachePolicy;
+use stripewise_policy::coordination::{CoordinationSection, When};
 
 use super::{Acknowledge, Scheme, WindowSize};
 use crate::placement::{AcknowledgeWrites, FirstWrites};
@@ -18,20 +19,13 @@ impl Scheme {
     /// Where a write is stored when it is acknowledged: on members, in memory that survives a power loss, or in memory
     /// that does not.
     pub fn acknowledges(&self) -> &'static str {
-        let memory = |persistence| match persistence {
-            Persistence::Persistent => "memory (persistent)",
-            Persistence::Volatile => "memory (volatile)",
-        };
-        if self.cache.policy != CachePolicy::None {
-            return memory(self.cache.persistence);
+        match self.memory_of_writes() {
+            Some(Persistence::Persistent) => return "memory (persistent)",
+            Some(Persistence::Volatile) => return "memory (volatile)",
+            None if self.placement.facts().buffers_writes => return "members",
+            None => {}
         }
         let buffer = self.placement.buffer_persistence;
-        if self.placement.facts().buffers_writes {
-            return match self.elastic.acknowledge {
-                AcknowledgeWrites::Durable => "members",
-                AcknowledgeWrites::TriggerWaits | AcknowledgeWrites::Buffered => memory(buffer),
-            };
-        }
         if self.placement.first_writes != FirstWrites::InPlace {
             return match buffer {
                 Persistence::Persistent => "members; first writes memory (persistent)",
@@ -44,6 +38,22 @@ impl Scheme {
         } else {
             "members"
         }
+    }
+
+    /// The memory that acknowledges writes; `None` if members do.
+    fn memory_of_writes(&self) -> Option<Persistence> {
+        if self.cache.policy != CachePolicy::None {
+            return Some(self.cache.persistence);
+        }
+        let buffers = self.placement.facts().buffers_writes;
+        let is_early = buffers && self.elastic.acknowledge != AcknowledgeWrites::Durable;
+        is_early.then_some(self.placement.buffer_persistence)
+    }
+
+    /// The coordination of garbage collection, unless it is for other acknowledgements than those of this scheme.
+    pub fn active_coordination(&self) -> CoordinationSection {
+        let is_active = self.coordination.when == When::Always || self.memory_of_writes().is_some();
+        if is_active { self.coordination } else { CoordinationSection::default() }
     }
 }
 

@@ -33,7 +33,7 @@ impl Scheme {
                 \"global\", which takes all members together";
             return refuse("coordination.policy", policy(), reason);
         }
-        if !members.gc_control {
+        if !members.gc_control && self.active_coordination().policy != CoordinationPolicy::None {
             let reason = "needs members that collect garbage only when they are permitted to, which files and block \
                 devices cannot tell; use \"none\"";
             return refuse("coordination.policy", policy(), reason);
@@ -98,5 +98,26 @@ mod tests {
             assert!(error.contains("only when they are permitted to"), "{error}");
             assert!(scheme.resolve(&MEMBERS, false).is_ok());
         }
+    }
+
+    #[test]
+    fn coordination_of_buffered_writes_is_left_out_where_members_acknowledge() {
+        let policy_of = |text: &str| {
+            let text =
+                format!("name = 'test'\n[coordination]\npolicy = 'rotating'\nwhen = 'buffered'\n{text}");
+            Scheme::from_toml("test", &text).unwrap().active_coordination().policy
+        };
+        let log = |acknowledge: &str| {
+            policy_of(&format!("[placement]\npolicy = 'elastic'\n[elastic]\nacknowledge = '{acknowledge}'"))
+        };
+        assert_eq!(policy_of(""), CoordinationPolicy::None);
+        assert_eq!(log("durable"), CoordinationPolicy::None);
+        assert_eq!(log("buffered"), CoordinationPolicy::Rotating);
+        let files = Members { gc_control: false, ..MEMBERS };
+        let scheme = Scheme::from_toml(
+            "test",
+            "name = 'test'\n[coordination]\npolicy = 'rotating'\nwhen = 'buffered'",
+        );
+        assert!(scheme.unwrap().resolve(&files, false).is_ok(), "nothing is coordinated");
     }
 }
