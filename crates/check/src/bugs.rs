@@ -26,6 +26,12 @@ impl Planted {
         bugs.map(|bug| (bug.name(), bug)).collect()
     }
 
+    /// The controller bugs that only a saved case finds in reasonable time, by name.
+    pub fn rare() -> Vec<(String, Self)> {
+        let bugs = stripewise_array::Bug::RARE.iter().map(|&bug| Self::Array(bug));
+        bugs.map(|bug| (bug.name(), bug)).collect()
+    }
+
     /// The name in the source file that lists the bug.
     pub fn name(self) -> String {
         match self {

@@ -69,6 +69,8 @@ pub enum Bug {
     HeldRecordWritten,
     /// A record that is written while a group is beyond parity states as freed what was freed before.
     FreedRecordedBeyond,
+    /// Parity of a row with columns that it takes for zeros counts as valid after an update that wrote and was abandoned.
+    AbandonedParityTrusted,
     /// A member that is lost while copies of superblocks are written takes the places of the others with it.
     TargetsShift,
     /// A copy of a superblock that was left unfinished when another member was lost counts as damage of its member.
@@ -349,7 +351,7 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// All bugs except those of [`Self::METADATA`].
+    /// All bugs except those of the other lists.
     pub const ALL: &[Self] = &[
         Self::AcknowledgeBeforeWrite,
         Self::HoldSkipped,
@@ -491,6 +493,9 @@ impl Bug {
         Self::LateParityNotRecorded,
     ];
 
+    /// Bugs that a search meets once in some hundred thousand seeds: the case that it left finds each.
+    pub const RARE: &[Self] = &[Self::HeldRecordWritten, Self::TargetsShift, Self::AbandonedParityTrusted];
+
     /// Bugs of what the array says of its members. They corrupt no data.
     pub const HEALTH: &[Self] = &[
         Self::StaleCharged,
@@ -508,9 +513,7 @@ impl Bug {
         Self::BusyCopyWhole,
         Self::LaterBatchPassed,
         Self::DeadStripeCounted,
-        Self::HeldRecordWritten,
         Self::FreedRecordedBeyond,
-        Self::TargetsShift,
         Self::TornCopyCharged,
         Self::FailedKeeperCounts,
         Self::ScrubNotContinued,

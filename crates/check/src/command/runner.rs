@@ -55,7 +55,7 @@ pub(crate) fn bug(name: &str) -> Result<Planted, String> {
     if cfg!(not(debug_assertions)) {
         return Err("needs debug assertions: build without `--release`, or with `--profile checking`".into());
     }
-    let known = [Planted::all(), Planted::of_metadata()].concat();
+    let known = [Planted::all(), Planted::of_metadata(), Planted::rare()].concat();
     let found = known.iter().find(|(known, _)| known.as_str() == name).map(|(_, bug)| *bug);
     found.ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use stripewise_array::{Bug, MemberNo};
-use stripewise_check::{Case, Options, crash, run};
+use stripewise_check::{Case, Options, Planted, crash, run};
 
 /// The files of a folder of cases, at least `count`: the name and the text of each.
 fn files(folder: &str, count: usize) -> Vec<(String, String)> {
@@ -35,23 +35,38 @@ fn what_a_loss_of_power_broke_once_holds() {
     }
 }
 
-/// Bugs that a search finds once in some hundred thousand seeds: each is found by the case that it once broke.
+/// Whether the case `name` holds with a planted bug.
+#[cfg(debug_assertions)]
+fn holds_with(bug: Bug, name: &str) -> bool {
+    let found = |folder| files(folder, 7).into_iter().find(|(file, _)| file.contains(name));
+    if let Some((file, text)) = found("tests/crashes") {
+        let case = crash::CrashCase::from_toml(&file, &text).unwrap_or_else(|error| panic!("{error}"));
+        return crash::Checker::new(Some(bug)).case(&case).is_ok();
+    }
+    let (file, text) = found("tests/cases").expect("its case");
+    let case = Case::from_toml(&file, &text).unwrap_or_else(|error| panic!("{error}"));
+    run(&case, Options { bug: Some(Planted::Array(bug)), ..Options::default() }).is_ok()
+}
+
 #[cfg(debug_assertions)]
 #[test]
-fn a_bug_that_is_planted_again_breaks_its_case_again() {
-    let all = files("tests/crashes", 7);
+fn a_rare_bug_that_is_planted_again_breaks_its_case_again() {
     std::panic::set_hook(Box::new(|_| {}));
-    let passes = [
-        (Bug::HeldRecordWritten, "records_that_stated_nothing_took_the_room_of_the_one_that_frees"),
-        (Bug::TargetsShift, "the_rest_of_a_version_was_counted_over_the_members_that_were_left"),
-    ]
-    .map(|(bug, name)| {
-        let (name, text) = all.iter().find(|(file, _)| file.contains(name)).expect("its case");
-        let case = crash::CrashCase::from_toml(name, text).unwrap_or_else(|error| panic!("{error}"));
-        crash::Checker::new(Some(bug)).case(&case).is_ok().then_some(bug)
-    });
+    let unbroken: Vec<Bug> = Bug::RARE
+        .iter()
+        .copied()
+        .filter(|&bug| {
+            let case = match bug {
+                Bug::HeldRecordWritten => "records_that_stated_nothing_took_the_room_of_the_one_that_frees",
+                Bug::TargetsShift => "the_rest_of_a_version_was_counted_over_the_members_that_were_left",
+                Bug::AbandonedParityTrusted => "parity-of-an-abandoned-update-beside-blank-columns",
+                _ => return true,
+            };
+            holds_with(bug, case)
+        })
+        .collect();
     let _ = std::panic::take_hook();
-    assert_eq!(passes, [None; 2], "these break nothing");
+    assert!(unbroken.is_empty(), "these break nothing: {unbroken:?}");
 }
 
 #[test]
