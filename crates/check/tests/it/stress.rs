@@ -351,7 +351,8 @@ fn every_member_of_every_axis_is_drawn() {
     // 4 numbers of tiers, and 2 levels; 2
     // classifications of chunks, 5 chunk sizes of classes, 3 blocks and 4 histories of the mix. Of dispatch 3
     // disciplines, 5 limits of queues, 2 more orders, 2 variants of sync-fifo and of PIQ, and 5 limits of overtaking;
-    // permission to collect, always or of buffered writes, or none, 2 turns, 2 windows, 3 blocks ahead; global collection with 3 starts, 3 idle
+    // permission to collect, always or of buffered writes, or none, 2 turns, 2 windows, 3 blocks ahead; global
+    // collection with 3 starts, 3 idle
     // times, 3 margins and 3 numbers of blocks. Members volatile or not, with power lost and without, and 5 numbers
     // of power losses. Of write caches other than parity caching 8 sizes, 5 pairs of thresholds, 3 numbers each of
     // groups and strips in flight, 3 waits and 2 times of striping, 2 units of freed room, 2 of thresholds, 2 kinds of members
