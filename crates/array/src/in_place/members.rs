@@ -1,6 +1,7 @@
 //! Members that join an array in place: superblocks record them before anything is written to them, then how far they are
 //! rebuilt, and finally that they are whole.
 
+use stripewise_core::bits::columns;
 use stripewise_core::bugs::Bug;
 use stripewise_core::ids::{MemberNo, PlanId};
 use stripewise_core::memory::Memory;
@@ -201,7 +202,8 @@ impl InPlace {
             let event = || roster.event().map(|(member, event)| (member, event, Stage::Mend));
             let Some((member, event, stage)) = comes.or_else(event) else { return false };
             roster.has_repaired &= event != MemberEvent::Scrubbed;
-            roster.writing = Some(SuperblockUpdate { member, event, stage, begun: 0, failed, out, gone: 0 });
+            roster.writing =
+                Some(SuperblockUpdate { member, event, stage, targets: 0, begun: 0, failed, out, gone: 0 });
             return true;
         };
         let restarts = match writing.stage {
@@ -255,6 +257,25 @@ impl InPlace {
         is_recorded && !journal.record.is_under_way
     }
 
+    /// The members that `stage` writes or flushes, while those of the mask `out` are left out, one bit each.
+    fn targets_of<M: Memory>(
+        roster: &Roster,
+        member: MemberNo,
+        stage: Stage,
+        out: u64,
+        exec: &Executor<M>,
+    ) -> u64 {
+        let lacks_back = |other: MemberNo| roster.members.is_without_back(other);
+        let is_meant = |other: MemberNo| match stage {
+            Stage::Clear => other == member,
+            Stage::Mend => lacks_back(other),
+            Stage::FlushData if member != NO_MEMBER => other == member || lacks_back(other),
+            _ => true,
+        };
+        let takes_part = |other: &MemberNo| (*other == member || !other.is_in(out)) && is_meant(*other);
+        MemberNo::first(exec.members().count).filter(takes_part).fold(0, |mask, other| mask | other.bit())
+    }
+
     /// Plans the rest of a stage. Returns false if nothing is left.
     fn begin_stage<M: Memory>(
         &mut self,
@@ -272,18 +293,10 @@ impl InPlace {
             roster.writing = Some(SuperblockUpdate { failed, out, gone, ..writing });
         }
         let span = superblock_pages(roster.members.superblock.page_bytes);
-        // Members that are gone keep their places among the targets: `begun` counts over all of these.
-        let shifts = if exec.has_bug(Bug::TargetsShift) { gone } else { 0 };
-        let takes_part = |other: &MemberNo| *other == member || !other.is_in(failed | shifts);
-        let lacks = |other: &MemberNo| roster.members.is_without_back(*other);
-        let all = MemberNo::first(exec.members().count).filter(takes_part);
-        let targets: Vec<MemberNo> = match stage {
-            Stage::Clear => vec![member],
-            Stage::Mend => all.filter(lacks).collect(),
-            Stage::FlushData if member != NO_MEMBER => {
-                all.filter(|other| *other == member || lacks(other)).collect()
-            }
-            _ => all.collect(),
+        let targets = match exec.has_bug(Bug::TargetsShift) {
+            true => Self::targets_of(roster, member, stage, failed | gone, exec),
+            false if begun == 0 => Self::targets_of(roster, member, stage, failed, exec),
+            false => writing.targets,
         };
         if stage == Stage::Front && begun == 0 {
             roster.begin_update(member, event, failed, exec);
@@ -303,26 +316,26 @@ impl InPlace {
             Stage::Mend | Stage::Front | Stage::Back => roster.members.place_of(member, copy),
             Stage::Replay | Stage::FlushData | Stage::FlushFront | Stage::FlushBack => 0,
         };
-        let is_left = |nth: &u32| !targets[(nth / count) as usize].is_in(gone);
-        let rest = (begun..targets.len() as u32 * count).filter(is_left);
-        let now: Vec<u32> = rest.take(exec.operations_each() as usize).collect();
-        let Some(&last) = now.last() else { return false };
-        let operations = now.iter().map(|nth| {
-            let member = targets[(nth / count) as usize];
-            (kind, member, first_page(member) + nth % count)
-        });
-        let operations: Vec<(OperationKind, MemberNo, u32)> = operations.collect();
-        for (&nth, &(kind, member, _)) in now.iter().zip(&operations) {
+        let targets_in_order: Vec<MemberNo> =
+            columns(targets).map(|member| MemberNo::at(member as usize)).collect();
+        let place_of = |nth: u32| (nth, targets_in_order[(nth / count) as usize], nth % count);
+        let rest = (begun..targets.count_ones() * count).map(place_of);
+        let left = rest.filter(|(_, member, _)| !member.is_in(gone));
+        let now: Vec<(u32, MemberNo, u32)> = left.take(exec.operations_each() as usize).collect();
+        let Some(&(last, ..)) = now.last() else { return false };
+        let operations: Vec<(OperationKind, MemberNo, u32)> =
+            now.iter().map(|&(_, member, page)| (kind, member, first_page(member) + page)).collect();
+        for &(_, member, page) in &now {
             let mut buffer = 0;
             if M::CARRIES_DATA && kind == OperationKind::Write {
                 buffer = exec.memory_mut().take();
                 roster.work.owned.push(buffer);
                 let bytes = exec.memory_mut().bytes_mut(buffer);
                 bytes.fill(0);
-                let place = (member, roster.members.back[member.index()], nth % span);
+                let place = (member, roster.members.back[member.index()], page);
                 match stage {
                     Stage::Clear => {}
-                    Stage::Mend => roster.members.encode_back(member, nth % span, bytes),
+                    Stage::Mend => roster.members.encode_back(member, page, bytes),
                     _ => encode_superblock(&mut roster.recorded, place, copy, bytes),
                 }
             }
@@ -330,7 +343,7 @@ impl InPlace {
         }
         roster.work.is_under_way = true;
         if let Some(writing) = &mut roster.writing {
-            writing.begun = last + 1;
+            (writing.targets, writing.begun) = (targets, last + 1);
         }
         self.clear_own(roster.plan, WriteSuperblocks, exec);
         self.push_own(roster.plan, operations.into_iter(), exec);

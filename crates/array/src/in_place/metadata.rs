@@ -225,8 +225,16 @@ impl<M: Memory> Metadata<M> for InPlace {
             return false;
         };
         let (member, event, stage) = (NO_MEMBER, MemberEvent::Again, Stage::Mend);
-        roster.writing =
-            Some(SuperblockUpdate { member, event, stage, begun: 0, failed, out: failed, gone: 0 });
+        roster.writing = Some(SuperblockUpdate {
+            member,
+            event,
+            stage,
+            targets: 0,
+            begun: 0,
+            failed,
+            out: failed,
+            gone: 0,
+        });
         true
     }
 

@@ -174,7 +174,9 @@ pub(crate) struct SuperblockUpdate {
     pub(crate) member: MemberNo,
     pub(crate) event: MemberEvent,
     pub(crate) stage: Stage,
-    /// The number of operations of the stage that were begun.
+    /// The members that the stage writes or flushes, one bit each. They stay while it lasts: `begun` counts over them.
+    pub(crate) targets: u64,
+    /// The number of operations of the stage that were begun, or left out because their member is gone.
     pub(crate) begun: u32,
     /// Members that were failed when the superblocks were built, one bit each, without those that stay.
     pub(crate) failed: u64,
