@@ -186,10 +186,10 @@ impl MemberNo {
 }
 
 impl std::str::FromStr for MemberNo {
-    type Err = std::num::ParseIntError;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+        text.parse().map(Self).map_err(|_| "give the number of a member, from 0 on")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use stripewise_core::geometry::Level;
 use stripewise_core::members::Members;
-use stripewise_policy::coordination::{CoordinationPolicy, Start, Turn};
+use stripewise_policy::coordination::{CoordinationPolicy, CoordinationSection, Start, Turn, When};
 
 use super::{Scheme, SchemeError};
 
@@ -20,7 +20,8 @@ impl Scheme {
         };
         let section = &self.coordination;
         if section.policy == CoordinationPolicy::None {
-            if section.is_default() {
+            // `when` may stay: it says where to coordinate, and the policy says that nowhere.
+            if (CoordinationSection { when: When::default(), ..*section }).is_default() {
                 return Ok(());
             }
             let reason = "has no meaning where every member collects when it has to; use policy = \"rotating\" or \"global\"";
@@ -113,6 +114,9 @@ mod tests {
         assert_eq!(policy_of(""), CoordinationPolicy::None);
         assert_eq!(log("durable"), CoordinationPolicy::None);
         assert_eq!(log("buffered"), CoordinationPolicy::Rotating);
+        let uncoordinated =
+            Scheme::from_toml("test", "name = 'test'\n[coordination]\nwhen = 'buffered'").unwrap();
+        assert!(uncoordinated.resolve(&MEMBERS, false).is_ok(), "the default scheme with another policy");
         let files = Members { gc_control: false, ..MEMBERS };
         let scheme = Scheme::from_toml(
             "test",
