@@ -131,6 +131,10 @@ fn without_permission_members_collect_at_once_and_with_it_writes_pay() {
     let (free, rows) = run_of(&case);
     assert!(most_at_a_time(&rows, |_| 0) > 2);
     assert_eq!(free.sum(|row| row.permission_waits), 0);
+    // Members acknowledge here, so coordination of buffered writes is none.
+    let (buffered, _) =
+        run_of(&Setup { coordination: format!("{TOKEN}\nwhen = 'buffered'"), ..case.clone() });
+    assert_eq!(buffered.requests.writes.mean_ns(), free.requests.writes.mean_ns());
     let (turns, rows) = run_of(&Setup { coordination: TOKEN.to_owned(), ..case });
     assert_eq!(most_at_a_time(&rows, |_| 0), 1);
     // Eight members need eight times the collection that one member may do: writes wait for permission.
