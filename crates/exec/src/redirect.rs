@@ -99,16 +99,24 @@ impl<M: Memory> Executor<M> {
         match section.policy {
             ReadPolicy::Direct | ReadPolicy::Hedged | ReadPolicy::Custom => None,
             ReadPolicy::Brr => {
+                let collection_ns = |column, driver: &D| match section.wait {
+                    ReadWait::Queue => 0,
+                    ReadWait::QueueAndCollection => self.gc_wait_ns(plan, column, placement, driver),
+                };
                 let is_idle = |column| {
                     self.loads.total(placement.home_of(plan, column, self).0) == 0
-                        && self.collection_ns(plan, column, placement, driver) == 0
+                        && collection_ns(column, driver) == 0
                 };
                 if columns(wanted).all(is_idle) {
                     return None;
                 }
                 // Estimates ask the driver, and so does the slack computation: never both at a time.
                 let driver = std::cell::RefCell::new(driver);
-                let estimate = |column| self.estimate(plan, column, placement, &**driver.borrow());
+                let estimate = |column| {
+                    let driver = &**driver.borrow();
+                    let Estimate { wait, read } = self.estimate(plan, column, placement, driver);
+                    Estimate { wait: wait + collection_ns(column, driver), read }
+                };
                 let slack =
                     |column, within| self.slack(plan, column, within, placement, &mut **driver.borrow_mut());
                 brr::choose(wanted, sources, estimate, slack)
@@ -205,22 +213,7 @@ impl<M: Memory> Executor<M> {
         let write = self.reported(|| driver.write_ns(member));
         let write = write.unwrap_or_else(|| self.reads.observed.service_ns(member).1);
         let (reads, writes) = (self.loads.reads[member.index()], self.loads.writes[member.index()]);
-        let queue = read * u64::from(reads) + write * u64::from(writes);
-        Estimate { wait: queue + self.collection_ns(plan, column, placement, driver), read }
-    }
-
-    /// The time that the waiting time of `brr` counts for garbage collection.
-    fn collection_ns<P: Placement<M>, D: Driver<M>>(
-        &self,
-        plan: PlanId,
-        column: u32,
-        placement: &P,
-        driver: &D,
-    ) -> Nanos {
-        match self.scheme.read.wait {
-            ReadWait::Queue => 0,
-            ReadWait::QueueAndCollection => self.gc_wait_ns(plan, column, placement, driver),
-        }
+        Estimate { wait: read * u64::from(reads) + write * u64::from(writes), read }
     }
 
     /// The time by which garbage collection delays a read of `column`.

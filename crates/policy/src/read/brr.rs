@@ -11,7 +11,8 @@ use super::ReadPath;
 /// The estimated times of a column's member.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
-    /// The expected waiting time, WT = L_r C_r + L_w C_w, over the operations queued and in service (section III-D).
+    /// The expected waiting time, WT = L_r C_r + L_w C_w, over the operations queued and in service (section III-D); with
+    /// `read.wait = "queue-and-collection"` also the time by which a collection would delay a read.
     pub wait: Nanos,
     /// L_r, the time of a read.
     pub read: Nanos,
