@@ -3,10 +3,10 @@
 use minijinja::value::Value;
 use serde_json::{Map, json};
 
-use crate::document::{Claim, Text};
+use crate::document::{Claim, Reading, Text};
 use crate::error::Error;
 use crate::kind::Kind;
-use crate::language::{NOTHING, items, of_json, of_table};
+use crate::language::{NOTHING, in_one_line, items, of_json, of_table};
 use crate::names::Names;
 use crate::paper::Paper;
 use crate::point::{Attributes, Measured, More, with};
@@ -23,7 +23,12 @@ pub struct Finding {
     pub what: String,
     /// What the paper printed.
     pub printed: String,
-    /// What was measured, a text for each column; the verdict is on the first that it is measured in.
+    /// The judged reading of the text.
+    pub reading: String,
+    /// The sentences that support this reading, or why the text does not decide.
+    pub support: String,
+    /// What was measured, a text for each column. The verdict is on the first that it is measured in, or on all readings where
+    /// the text does not decide.
     pub measured: Vec<String>,
     /// For each column over several seeds, the interval of what was measured, where its values are numbers.
     pub intervals: Vec<Option<Interval>>,
@@ -36,12 +41,21 @@ pub struct Finding {
 /// All claims that were asked for.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// Title of each column of what was measured, and its name for programs.
-    columns: Vec<(String, String)>,
+    columns: Vec<Heading>,
     /// How many seeds measured them.
     seeds: usize,
     /// In the paper's order.
     pub claims: Vec<Finding>,
+}
+
+/// A column of what was measured.
+#[derive(Clone, Debug)]
+struct Heading {
+    title: String,
+    /// Its name for programs.
+    key: String,
+    /// What the paper prints where the column has something else.
+    departs: Option<String>,
 }
 
 /// What one seed measured of a claim.
@@ -66,8 +80,11 @@ impl Paper {
         seeds: &[&[Measured]],
         more: &More<'_>,
     ) -> Result<Findings, Error> {
-        let columns =
-            self.document.column.iter().map(|column| (column.title.to_string(), column.key.to_string()));
+        let columns = self.document.column.iter().map(|column| Heading {
+            title: column.title.to_string(),
+            key: column.key.to_string(),
+            departs: column.departs.as_ref().map(|text| in_one_line(text)),
+        });
         let requested = self.document.claim.iter().filter(|claim| ids.iter().any(|id| **id == *claim.id));
         let claims = requested.map(|claim| self.judge(claim, seeds, more)).collect::<Result<_, _>>()?;
         Ok(Findings { columns: columns.collect(), seeds: seeds.len(), claims })
@@ -91,24 +108,9 @@ impl Paper {
         }
         let judged = first.columns.iter().position(Option::is_some);
         let interval = judged.and_then(|at| intervals[at].as_ref());
-        let mut verdicts = Vec::new();
-        for sample in &samples {
-            let names = sample.judged(judged);
-            match interval {
-                Some(interval) => {
-                    let names = &with(names, "typical", interval.typical.clone());
-                    for value in interval.ends_and_typical() {
-                        verdicts.push(self.verdict(claim, &with(names, "value", value.clone()))?);
-                    }
-                }
-                None => {
-                    let typical = names.get("value").cloned().unwrap_or_default();
-                    verdicts.push(self.verdict(claim, &with(names, "typical", typical))?);
-                }
-            }
-        }
-        let verdict = match Verdict::worst(verdicts) {
+        let verdict = match self.verdict_of(claim, &samples, judged, &intervals)? {
             Verdict::NotMeasured => Verdict::NotMeasured,
+            settled @ (Verdict::Fitted | Verdict::Contradicts | Verdict::Unknown) => settled,
             _ if seeds.len() < 2 => Verdict::OneSeed,
             judged => judged,
         };
@@ -125,16 +127,76 @@ impl Paper {
         names.insert("verdict".to_owned(), verdict.to_string().into());
         let rationale = self.claim_text(&claim.rationale, &names)?;
         let rationale = rationale.trim_end_matches(';');
+        let reading = reading(claim);
         Ok(Finding {
             id: claim.id.to_string(),
             what: self.claim_text(&claim.what, &names)?,
             printed: key(&claim.printed).to_string(),
+            reading: in_one_line(&reading.judged),
+            support: in_one_line(reading.support()),
             measured,
             intervals,
             verdict,
             // The word alone where nothing speaks for it.
             rationale: if rationale.is_empty() { verdict.to_string() } else { rationale.to_owned() },
         })
+    }
+
+    /// The verdict on a claim: of the column that is judged, or over all readings of a text that does not decide.
+    fn verdict_of(
+        &self,
+        claim: &Claim,
+        samples: &[Sample],
+        judged: Option<usize>,
+        intervals: &[Option<Interval>],
+    ) -> Result<Verdict, Error> {
+        let of = |column: Option<usize>| {
+            self.verdict_in(claim, samples, column, column.and_then(|at| intervals[at].as_ref()))
+        };
+        let readings = &reading(claim).columns;
+        let verdict = if readings.is_empty() {
+            of(judged)?
+        } else {
+            let is_reading = |key: &str| readings.iter().any(|reading| **reading == *key);
+            let columns = self.document.column.iter().zip(&samples[0].columns).enumerate();
+            let measured =
+                columns.filter(|(_, (column, sample))| is_reading(&column.key) && sample.is_some());
+            let readings = measured.map(|(at, _)| at);
+            Verdict::over_readings(&readings.map(|at| of(Some(at))).collect::<Result<Vec<_>, _>>()?)
+        };
+        match &claim.settled {
+            Some(settled) if verdict != Verdict::NotMeasured => {
+                Verdict::settled(settled).map_err(|reason| self.language.error(settled, reason))
+            }
+            _ => Ok(verdict),
+        }
+    }
+
+    /// The worst verdict of any seed in a column; over several seeds of the ends and the middle of its interval.
+    fn verdict_in(
+        &self,
+        claim: &Claim,
+        samples: &[Sample],
+        column: Option<usize>,
+        interval: Option<&Interval>,
+    ) -> Result<Verdict, Error> {
+        let mut verdicts = Vec::new();
+        for sample in samples {
+            let names = sample.judged(column);
+            match interval {
+                Some(interval) => {
+                    let names = &with(names, "typical", interval.typical.clone());
+                    for value in interval.ends_and_typical() {
+                        verdicts.push(self.verdict(claim, &with(names, "value", value.clone()))?);
+                    }
+                }
+                None => {
+                    let typical = names.get("value").cloned().unwrap_or_default();
+                    verdicts.push(self.verdict(claim, &with(names, "typical", typical))?);
+                }
+            }
+        }
+        Ok(Verdict::worst(verdicts))
     }
 
     /// What one seed measured of a claim, in each of its columns.
@@ -236,6 +298,11 @@ impl Sample {
     }
 }
 
+/// The reading of a claim; each had one when the file was read.
+fn reading(claim: &Claim) -> &Reading {
+    claim.reading.as_ref().expect("a claim without a reading was refused")
+}
+
 /// The text of a key. Keys that are missing were refused when the file was read.
 fn key(text: &Option<Text>) -> Text {
     text.clone().unwrap_or_default()
@@ -258,7 +325,7 @@ fn between(mut low: &str, mut typical: &str, mut high: &str) -> String {
 impl Findings {
     /// The titles of the columns of the table of claims.
     pub fn head(&self) -> Vec<&str> {
-        let measured = self.columns.iter().map(|(title, _)| title.as_str());
+        let measured = self.columns.iter().map(|column| column.title.as_str());
         ["", "result", "printed"].into_iter().chain(measured).chain(["verdict"]).collect()
     }
 
@@ -288,14 +355,37 @@ impl Findings {
         }
     }
 
-    /// The table of claims, and below it the rationales, as Markdown that a terminal shows well too.
+    /// The readings that are judged, each once with the claims that have it, and what departs from print.
+    pub fn readings(&self) -> Vec<String> {
+        let mut readings: Vec<(Vec<&str>, &Finding)> = Vec::new();
+        for claim in &self.claims {
+            let is_same = |other: &&mut (Vec<&str>, &Finding)| {
+                (&other.1.reading, &other.1.support) == (&claim.reading, &claim.support)
+            };
+            match readings.iter_mut().find(is_same) {
+                Some((ids, _)) => ids.push(&claim.id),
+                None => readings.push((vec![&claim.id], claim)),
+            }
+        }
+        let judged = readings
+            .iter()
+            .map(|(ids, claim)| format!("{}: {}. {}", ids.join(", "), claim.reading, claim.support));
+        let departures = self.columns.iter().filter_map(|column| {
+            Some(format!("\"{}\" departs from print: {}", column.title, column.departs.as_ref()?))
+        });
+        judged.chain(departures).collect()
+    }
+
+    /// The table of claims, and below it the readings and the rationales, as Markdown that a terminal shows well too.
     pub fn markdown(&self) -> String {
         let (head, claims) = (self.head(), self.rows());
         let mut rows = table(&head);
         claims.iter().for_each(|claim| _ = rows.add_row(claim));
-        let rationales = self.claims.iter().map(|claim| format!("- {}: {}\n", claim.id, claim.rationale));
+        let list = |lines: Vec<String>| lines.iter().map(|line| format!("- {line}\n")).collect::<String>();
+        let rationales = self.claims.iter().map(|claim| format!("{}: {}", claim.id, claim.rationale));
         let about = self.about_seeds();
-        format!("{rows}\n\n{about}\n\n{}", rationales.collect::<String>())
+        let (readings, reasons) = (list(self.readings()), list(rationales.collect()));
+        format!("{rows}\n\n{about}\n\nWhat is judged:\n\n{readings}\nReasons:\n\n{reasons}")
     }
 
     /// The same for programs.
@@ -306,14 +396,16 @@ impl Findings {
             set("row", &claim.id);
             set("result", &claim.what);
             set("printed", &claim.printed);
-            for ((_, key), text) in self.columns.iter().zip(&claim.measured) {
-                set(key, text);
+            set("reading", &claim.reading);
+            set("support", &claim.support);
+            for (column, text) in self.columns.iter().zip(&claim.measured) {
+                set(&column.key, text);
             }
             set("verdict", &claim.verdict.to_string());
             set("reason", &claim.rationale);
             let with_interval = self.columns.iter().zip(&claim.intervals);
             let intervals: Map<_, _> = with_interval
-                .filter_map(|((_, key), interval)| Some((key.clone(), interval.as_ref()?.json())))
+                .filter_map(|(column, interval)| Some((column.key.clone(), interval.as_ref()?.json())))
                 .collect();
             if !intervals.is_empty() {
                 value.insert("intervals".to_owned(), intervals.into());

@@ -9,6 +9,7 @@ use stripewise_base::suggest::{ConfigError, read_toml, unknown};
 use toml::{Spanned, Table};
 
 use crate::error::Error;
+use crate::verdict::Verdict;
 
 /// A string of the file that knows its place, so that an error can show it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -45,6 +46,8 @@ pub(crate) struct Document {
     /// The figures and tables that the paper prints.
     #[serde(default)]
     pub(crate) figure: Vec<FigureText>,
+    /// How the text is read where claims are judged that have no reading of their own.
+    pub(crate) reading: Option<Reading>,
     /// Constants that every expression and template may use.
     #[serde(default)]
     pub(crate) constants: Table,
@@ -229,6 +232,42 @@ pub(crate) struct Search {
     pub(crate) target: Text,
 }
 
+/// How the text is read where a claim is judged. It is fixed before the runs that it judges.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reading {
+    /// What is judged, in a few words.
+    pub(crate) judged: Text,
+    /// The sentences of the paper that support it, with their sections.
+    pub(crate) sentence: Option<Text>,
+    /// Why the text does not decide, where it does not.
+    pub(crate) undecided: Option<Text>,
+    /// Where the text does not decide: the keys of the columns that are readings of it. The verdict says in how many of them the
+    /// claim agrees. Without them one reading is judged alone.
+    #[serde(default)]
+    pub(crate) columns: Vec<Text>,
+}
+
+impl Reading {
+    /// Why it is read so: the sentences, or why there are none.
+    pub(crate) fn support(&self) -> &str {
+        [&self.sentence, &self.undecided].into_iter().flatten().next().map_or("", |text| &**text)
+    }
+
+    fn check(&self, columns: &[&str]) -> Result<(), Wrong> {
+        let wrong = match (&self.sentence, &self.undecided, self.columns.len()) {
+            (Some(_), None, 0) | (None, Some(_), 0 | 2..) => None,
+            (Some(_), None, _) => {
+                Some("a reading that a `sentence` supports is judged alone; leave out `columns`")
+            }
+            (None, Some(_), 1) => Some("one reading is judged alone; name two `columns` or more, or none"),
+            _ => Some("write the `sentence` that supports it, or why the text leaves it `undecided`"),
+        };
+        wrong.map_or(Ok(()), |reason| Err((self.judged.span.clone(), reason.to_owned())))?;
+        self.columns.iter().try_for_each(|key| known("column", key, columns))
+    }
+}
+
 /// A column of what was measured.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -237,6 +276,8 @@ pub(crate) struct Column {
     pub(crate) title: Text,
     /// Its name for programs.
     pub(crate) key: Text,
+    /// What the paper prints where this column has something else.
+    pub(crate) departs: Option<Text>,
     /// The points that it is of, an expression; all when left out.
     pub(crate) points: Option<Text>,
     /// What the expressions of a claim find in it.
@@ -256,6 +297,10 @@ pub(crate) struct Claim {
     pub(crate) what: Option<Text>,
     /// What the paper printed.
     pub(crate) printed: Option<Text>,
+    /// How the text is read where it is judged; as the whole paper when left out.
+    pub(crate) reading: Option<Reading>,
+    /// A verdict that no measurement can change: `fitted`, `contradicts` or `unknown`. The rationale has its reason.
+    pub(crate) settled: Option<Text>,
     /// The study points that it needs, an expression; all when left out.
     pub(crate) needs: Option<Text>,
     /// The keys of the columns that it is measured in; all when left out.
@@ -386,32 +431,40 @@ impl Document {
     /// Gives each claim what it leaves to the claim that it is like.
     fn inherit(&mut self) -> Result<(), Wrong> {
         for at in 0..self.claim.len() {
-            let (before, rest) = self.claim.split_at_mut(at);
-            let claim = &mut rest[0];
-            let Some(like) = &claim.like else { continue };
-            let known: Vec<&str> = before.iter().map(|claim| &*claim.id).collect();
-            let Some(base) = before.iter().find(|claim| *claim.id == **like) else {
-                let reason =
-                    format!("{}; `like` names a claim before this one", unknown("claim", like, &known));
-                return Err((like.span.clone(), reason));
-            };
-            let own = std::mem::take(&mut claim.set);
-            claim.set = base.set.clone().into_iter().chain(own).collect();
-            for (ours, theirs) in [
-                (&mut claim.what, &base.what),
-                (&mut claim.printed, &base.printed),
-                (&mut claim.needs, &base.needs),
-                (&mut claim.value, &base.value),
-                (&mut claim.shown, &base.shown),
-                (&mut claim.verdict, &base.verdict),
-                (&mut claim.rationale, &base.rationale),
-            ] {
-                *ours = ours.take().or_else(|| theirs.clone());
-            }
-            claim.kind = claim.kind.take().or_else(|| base.kind.clone());
-            claim.columns = claim.columns.take().or_else(|| base.columns.clone());
-            claim.define = claim.define.take().or_else(|| base.define.clone());
+            self.inherit_one(at)?;
+            let reading = &mut self.claim[at].reading;
+            *reading = reading.take().or_else(|| self.reading.clone());
         }
+        Ok(())
+    }
+
+    /// Gives the claim at a place what it leaves out.
+    fn inherit_one(&mut self, at: usize) -> Result<(), Wrong> {
+        let (before, rest) = self.claim.split_at_mut(at);
+        let claim = &mut rest[0];
+        let Some(like) = &claim.like else { return Ok(()) };
+        let known: Vec<&str> = before.iter().map(|claim| &*claim.id).collect();
+        let Some(base) = before.iter().find(|claim| *claim.id == **like) else {
+            let reason = format!("{}; `like` names a claim before this one", unknown("claim", like, &known));
+            return Err((like.span.clone(), reason));
+        };
+        let own = std::mem::take(&mut claim.set);
+        claim.set = base.set.clone().into_iter().chain(own).collect();
+        for (ours, theirs) in [
+            (&mut claim.what, &base.what),
+            (&mut claim.printed, &base.printed),
+            (&mut claim.needs, &base.needs),
+            (&mut claim.value, &base.value),
+            (&mut claim.shown, &base.shown),
+            (&mut claim.verdict, &base.verdict),
+            (&mut claim.rationale, &base.rationale),
+        ] {
+            *ours = ours.take().or_else(|| theirs.clone());
+        }
+        claim.kind = claim.kind.take().or_else(|| base.kind.clone());
+        claim.columns = claim.columns.take().or_else(|| base.columns.clone());
+        claim.define = claim.define.take().or_else(|| base.define.clone());
+        claim.reading = claim.reading.take().or_else(|| base.reading.clone());
         Ok(())
     }
 
@@ -441,6 +494,14 @@ impl Document {
                 }
             }
             claim.columns.iter().flatten().try_for_each(|key| known("column", key, &columns))?;
+            let Some(reading) = &claim.reading else {
+                let reason = "`reading` is missing; write that of the claim, or one of the whole paper";
+                return Err((claim.id.span.clone(), reason.to_owned()));
+            };
+            reading.check(&columns)?;
+            if let Some(settled) = &claim.settled {
+                Verdict::settled(settled).map_err(|reason| (settled.span.clone(), reason))?;
+            }
         }
         for claim in self.scheme.iter().filter_map(|scheme| scheme.claims.as_ref()).flatten() {
             known("claim", claim, &claims)?;

@@ -41,6 +41,12 @@ impl Paper {
             rows: findings.rows(),
             left: None,
         };
+        let readings = Section {
+            title: "Readings".to_owned(),
+            head: Vec::new(),
+            rows: findings.readings().into_iter().map(|line| vec![line]).collect(),
+            left: None,
+        };
         let reasons = Section {
             title: "Reasons".to_owned(),
             head: Vec::new(),
@@ -51,7 +57,7 @@ impl Paper {
                 .collect(),
             left: None,
         };
-        let all: Vec<&Section> = [&claims, &reasons].into_iter().chain(sections).collect();
+        let all: Vec<&Section> = [&claims, &readings, &reasons].into_iter().chain(sections).collect();
         let figures = self.figures_section();
         let all = all.into_iter().chain(figures.as_ref());
         page += "<nav aria-label=\"Tables\"><ul>\n";

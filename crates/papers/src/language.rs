@@ -164,7 +164,8 @@ fn shown(value: &Value, show: impl Fn(f64) -> String) -> Result<String, Failure>
     Ok(number(value)?.map_or_else(|| NOTHING.to_owned(), show))
 }
 
-fn in_one_line(text: &str) -> String {
+/// A text whose white space is single spaces.
+pub(crate) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -21,6 +21,19 @@ pub enum Verdict {
     SameDirection,
     /// Of the other sign, or no effect.
     Differs,
+    /// The text does not decide how it is to be read: in how many of the readings the result agrees.
+    AgreesIn {
+        /// Readings in which it agrees.
+        readings: usize,
+        /// Readings in which it was measured.
+        of: usize,
+    },
+    /// A parameter was fitted to this result, so that it says nothing.
+    Fitted,
+    /// No reading can have it together with other results that the paper prints.
+    Contradicts,
+    /// The paper does not print what the result depends on.
+    Unknown,
     /// One seed measured it, which says nothing of chance.
     OneSeed,
     /// There is nothing to judge.
@@ -30,27 +43,61 @@ pub enum Verdict {
 impl Verdict {
     /// Those that an expression may give.
     const ALL: [Self; 4] = [Self::Agrees, Self::SameDirection, Self::Differs, Self::NotMeasured];
+    /// Those that a paper's file may say of a claim, whatever is measured.
+    const SETTLED: [Self; 3] = [Self::Fitted, Self::Contradicts, Self::Unknown];
 
     /// The worst of some words, where something was measured.
     pub(crate) fn worst(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let measured = verdicts.into_iter().filter(|word| *word != Self::NotMeasured);
         measured.max().unwrap_or(Self::NotMeasured)
     }
+
+    /// The verdict over readings of a text that does not decide, where something was measured: the word that all of them have, or
+    /// in how many of them the result agrees.
+    pub(crate) fn over_readings(verdicts: &[Self]) -> Self {
+        let measured = || verdicts.iter().filter(|word| **word != Self::NotMeasured);
+        let Some(first) = measured().next() else { return Self::NotMeasured };
+        if measured().all(|word| word == first) {
+            return *first;
+        }
+        Self::AgreesIn {
+            readings: measured().filter(|word| **word == Self::Agrees).count(),
+            of: measured().count(),
+        }
+    }
+
+    /// The word of a claim that no measurement can change.
+    ///
+    /// # Errors
+    /// Any other word.
+    pub(crate) fn settled(text: &str) -> Result<Self, String> {
+        word_of(&Self::SETTLED, text)
+    }
+}
+
+fn word_of(all: &[Verdict], text: &str) -> Result<Verdict, String> {
+    let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+    let found = all.iter().find(|word| word.to_string() == text);
+    found
+        .copied()
+        .ok_or_else(|| unknown("verdict", text, &names.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 impl FromStr for Verdict {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = Self::ALL.map(|word| word.to_string());
-        let found = Self::ALL.into_iter().find(|word| word.to_string() == text);
-        found.ok_or_else(|| unknown("verdict", text, &names.each_ref().map(String::as_str)))
+        word_of(&Self::ALL, text)
     }
 }
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::AgreesIn { readings, of } => return write!(f, "agrees in {readings} of {of} readings"),
+            Self::Fitted => "fitted",
+            Self::Contradicts => "contradicts",
+            Self::Unknown => "unknown",
             Self::Agrees => "agrees",
             Self::SameDirection => "same direction",
             Self::Differs => "differs",
@@ -122,6 +169,22 @@ mod tests {
         assert_eq!(of(&[0.35, 0.60]), Verdict::SameDirection, "far more is no agreement");
         assert_eq!(of(&[0.35, -0.01]), Verdict::Differs);
         assert_eq!(of(&[]), Verdict::NotMeasured);
+    }
+
+    #[test]
+    fn readings_that_differ_are_counted() {
+        use Verdict::{Agrees, AgreesIn, Differs, NotMeasured, SameDirection};
+        assert_eq!(Verdict::over_readings(&[Agrees, NotMeasured, Agrees]), Agrees);
+        assert_eq!(Verdict::over_readings(&[Differs, Differs]), Differs);
+        assert_eq!(
+            Verdict::over_readings(&[Agrees, Differs, SameDirection]),
+            AgreesIn { readings: 1, of: 3 }
+        );
+        assert_eq!(Verdict::over_readings(&[SameDirection, Differs]), AgreesIn { readings: 0, of: 2 });
+        assert_eq!(Verdict::over_readings(&[NotMeasured]), NotMeasured);
+        assert_eq!(AgreesIn { readings: 1, of: 3 }.to_string(), "agrees in 1 of 3 readings");
+        assert_eq!(Verdict::settled("fitted"), Ok(Verdict::Fitted));
+        assert!(Verdict::settled("agrees").is_err(), "only a measurement can say so");
     }
 
     #[test]

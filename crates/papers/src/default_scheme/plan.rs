@@ -188,7 +188,7 @@ pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
             EvaluationOptions { requests: whole.requests.or((!whole.quick).then_some(PREFIX)), ..whole };
         for (workload, speed) in SPED_UP {
             let points = paper.points_at(workload, 100 * speed, &requested)?;
-            let Some(point) = points.iter().find(|point| point.text("part") == "spedup") else { continue };
+            let Some(point) = points.iter().find(|point| point.text("part") == "sweep") else { continue };
             let spec = paper.comparison(point, &requested)?;
             all.push(Cell::new(PlannedClaim::E, workload.to_owned(), spec)?);
         }

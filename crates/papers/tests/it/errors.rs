@@ -5,7 +5,7 @@ use stripewise_papers::{Columns, Error, Paper};
 use crate::support::{all_claims, exact};
 
 const PAPER: &str = r#"paper = "900"
-
+reading = { judged = "as printed", sentence = "all of it" }
 [[scheme]]
 id = "ours"
 name = "Ours"
@@ -134,6 +134,19 @@ fn each_mistake_is_refused_with_file_line_and_remedy() {
             2,
             "write where it is shown, by `report`, `tables` or `command`",
         ),
+        (
+            "sentence = \"all of it\"",
+            "columns = []",
+            2,
+            "write the `sentence` that supports it, or why the text leaves",
+        ),
+        (
+            "sentence = \"all of it\"",
+            "undecided = \"\", columns = [\"measured\"]",
+            2,
+            "name two `columns` or more, or none",
+        ),
+        ("id = \"9a\"", "id = \"9a\"\nsettled = \"agrees\"", 34, "unknown verdict `agrees`"),
         ("paper = \"900\"", "paper = 900", 1, "invalid type: integer `900`, expected a string"),
     ] {
         let found = error(old, new);

@@ -10,6 +10,7 @@ fn paper(places: &str, gain: &str) -> Result<Paper, String> {
     let text = format!(
         r#"
 paper = "900"
+reading = {{ judged = "as printed", sentence = "all of it" }}
 [[scheme]]
 id = "ours"
 name = "Ours"
@@ -146,7 +147,7 @@ fn errors_name_the_line_of_the_file() {
         paper.maps(&[&[]], &[]).expect_err("refused").to_string()
     };
     let falling = wrong("[4, 1]", GAIN);
-    assert!(falling.contains("900.toml:38") && falling.contains("upwards; above 0 with `log`"), "{falling}");
+    assert!(falling.contains("900.toml:39") && falling.contains("upwards; above 0 with `log`"), "{falling}");
     assert!(wrong("[0, 1]", GAIN).contains("above 0"));
     let unknown = wrong("[1, 4]", "points | where(load=plaice) | length");
     assert!(unknown.contains("did you mean `place`?"), "{unknown}");

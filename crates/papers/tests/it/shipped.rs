@@ -29,7 +29,7 @@ fn without_measurements_nothing_is_judged_and_with_zeros_nothing_panics() {
             assert!(page.contains(&format!("<h2>{title}</h2>")), "{title}");
             assert!(section.rows.iter().all(|row| row.len() == section.head.len().max(1)), "{title}");
         }
-        assert_eq!(page.matches("<section ").count(), sections.len() + 3, "{}", paper.number());
+        assert_eq!(page.matches("<section ").count(), sections.len() + 4, "{}", paper.number());
         paper.json(&found, &maps, &all, &of_all()).unwrap_or_else(|error| panic!("{error}"));
     });
 }

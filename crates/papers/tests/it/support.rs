@@ -72,6 +72,7 @@ pub(crate) fn file_with_claim(keys: &str) -> String {
     format!(
         r#"
 paper = "900"
+reading = {{ judged = "as printed", sentence = "\"all\" (1)" }}
 [[scheme]]
 id = "one"
 name = "One"
