@@ -45,5 +45,5 @@ pub use stripewise_policy::{cache, coordination, custom, dispatch, hotness, read
 pub use stripewise_scheme::placement;
 pub use stripewise_scheme::{
     Acknowledge, CodeSection, EachMember, GeometrySection, Merge, Metadata, PRESETS, Parity, Rows, Scheme,
-    SchemeError, WindowSize,
+    SchemeError, Updates, WindowSize,
 };

@@ -285,6 +285,10 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         let last = count - 1;
         return Err(Failure::usage(format!("--collecting {member}: the array's members are 0 to {last}")));
     }
+    if !args.fail.is_empty() && scheme.has_overlapping_updates() {
+        let reason = "--fail: parity.updates = \"each\" leaves nothing from which a lost chunk could be decoded; use \"row\"";
+        return Err(Failure::usage(reason.to_owned()));
+    }
     for member in args.fail {
         if !member.is_within(count) {
             let last = count - 1;

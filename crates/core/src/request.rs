@@ -57,4 +57,10 @@ pub enum SubmitError {
     /// A log has used up the write sequence numbers of its epoch.
     #[error("write sequence numbers are exhausted: the log takes no writes and no trims; restart the server")]
     EpochOver,
+    /// A trim, while updates of a row overlap.
+    #[error(
+        "a trim needs its row to hold still, which parity.updates = \"each\" does not let it; use \"row\", or a trace without \
+         trims"
+    )]
+    Overlapping,
 }

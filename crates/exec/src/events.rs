@@ -29,6 +29,9 @@ impl<M: Memory> Executor<M> {
         if host.kind != RequestKind::Read && placement.refuses_changes() {
             return Err(SubmitError::EpochOver);
         }
+        if host.kind == RequestKind::Trim && self.scheme.has_overlapping_updates() {
+            return Err(SubmitError::Overlapping);
+        }
         let sector = u64::from(SECTOR_BYTES);
         let whole = host.offset.is_multiple_of(sector) && u64::from(host.bytes).is_multiple_of(sector);
         if host.bytes == 0 || (M::CARRIES_DATA && !whole) {

@@ -10,5 +10,5 @@ mod scheme;
 pub use presets::PRESETS;
 pub use scheme::{
     Acknowledge, CodeSection, EachMember, GeometrySection, Merge, Metadata, Parity, Queues, Rows, Scheme,
-    SchemeError, WindowSize,
+    SchemeError, Updates, WindowSize,
 };

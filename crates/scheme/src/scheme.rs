@@ -5,6 +5,7 @@ mod coordination;
 mod elastic;
 mod in_place;
 mod metadata;
+mod overlapping;
 mod parity_memory;
 mod resolve;
 mod restart;
@@ -192,6 +193,9 @@ pub struct Parity {
     /// Whether a write joins an update that waits for its row.
     #[serde(skip_serializing_if = "is_default")]
     pub merge: Merge,
+    /// Whether updates of a row's parity follow each other, or each write has one at once.
+    #[serde(skip_serializing_if = "is_default")]
+    pub updates: Updates,
     /// Updated rows whose parity is kept in persistent memory, and written when others need the room; 0 writes parity with
     /// each update.
     #[serde(skip_serializing_if = "is_default")]
@@ -221,6 +225,18 @@ pub enum Merge {
     Off,
 }
 
+/// How updates of one row's parity follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Updates {
+    /// One after the other, and each page has one write in progress.
+    #[default]
+    Row,
+    /// None waits for another, nor a write for another write of its page: the public fork of paper 000's simulator. This
+    /// cannot hold over real bytes, so it is for simulated time alone.
+    Each,
+}
+
 impl Default for Parity {
     fn default() -> Self {
         Self {
@@ -231,6 +247,7 @@ impl Default for Parity {
             acknowledge: Acknowledge::default(),
             rows: Rows::default(),
             merge: Merge::default(),
+            updates: Updates::default(),
             memory_rows: 0,
         }
     }

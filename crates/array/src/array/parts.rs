@@ -94,6 +94,7 @@ pub(super) fn in_place(
         ),
         resync: None,
     };
+    placement.window.overlaps = shares_rows && scheme.has_overlapping_updates();
     placement.only_plans = has_only_plans(&placement, scheme, geometry);
     placement
 }

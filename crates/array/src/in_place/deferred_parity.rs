@@ -186,6 +186,7 @@ impl InPlace {
             }
         }
         !self.window.pins()
+            || self.window.overlaps
             || columns(replaced).all(|column| self.window.has_pin(exec.geometry().member(place, column)))
     }
 
@@ -273,9 +274,11 @@ impl InPlace {
         let covers = self.window.record(row);
         let job = &mut self.jobs[plan];
         job.covers = covers;
-        job.kept |= in_memory;
         exec.add_dirty(plan, dirty);
-        exec.pin_also(plan, dirty & !again & !in_memory);
+        if !self.window.overlaps {
+            job.kept |= in_memory;
+            exec.pin_also(plan, dirty & !again & !in_memory);
+        }
         if exec.plan(plan).lock == RowLock::SharedParity {
             self.begin_beside_writes(plan, entry, exec);
         } else {

@@ -20,6 +20,7 @@ mod kept_parity;
 mod left_out;
 pub(crate) mod members;
 mod metadata;
+mod overlapping;
 mod own_plans;
 mod page_order;
 pub(crate) mod parity_log;

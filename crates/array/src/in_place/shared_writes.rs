@@ -34,11 +34,8 @@ impl InPlace {
         if self.window.order.is_none() || exec.is_any_failed() || exec.is_walking(self) {
             return RowLock::Exclusive;
         }
-        if purpose == Purpose::Parity && !exec.has_bug(Bug::ParityOutOfTurn) {
-            RowLock::SharedParity
-        } else {
-            RowLock::SharedWrite
-        }
+        let takes_turns = !self.window.overlaps && !exec.has_bug(Bug::ParityOutOfTurn);
+        if purpose == Purpose::Parity && takes_turns { RowLock::SharedParity } else { RowLock::SharedWrite }
     }
 
     /// Whether `plan` shares its row and may do so no longer.
@@ -48,7 +45,7 @@ impl InPlace {
             RowLock::SharedParity => self.lost_columns(plan, exec) != 0,
             RowLock::SharedWrite if exec.plan(plan).purpose == Purpose::Write => {
                 let lost = self.lost_columns(plan, exec);
-                !self.may_defer(plan, lost, exec) || self.lacks_content(plan, exec)
+                !self.may_defer(plan, lost, exec) || !self.window.overlaps && self.lacks_content(plan, exec)
             }
             _ => false,
         }
@@ -102,6 +99,9 @@ impl InPlace {
 
     /// Builds the step of a write that shares its row: all its writes. What completes its pages is in memory.
     pub(crate) fn build_sharing<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
+        if self.window.overlaps {
+            return self.build_overlapping(plan, exec);
+        }
         let Plan { row, place, wanted, .. } = *exec.plan(plan);
         let PlanState { partial, .. } = self.jobs[plan];
         let entry = self.window.add(row, 0);
@@ -174,6 +174,10 @@ impl InPlace {
     fn leave_line<M: Memory>(&mut self, plan: PlanId, column: u32, is_written: bool, exec: &mut Executor<M>) {
         let Plan { row, pinned, .. } = *exec.plan(plan);
         let bit = 1u64 << column;
+        if self.window.overlaps {
+            self.jobs[plan].written |= bit;
+            return;
+        }
         let Some(entry) = self.window.entry(row) else { return };
         if is_written {
             self.window.add(row, bit);
@@ -269,6 +273,9 @@ impl InPlace {
     /// The end of a plan that shares its row.
     pub(crate) fn end_beside<M: Memory>(&mut self, plan: PlanId, exec: &mut Executor<M>) {
         let Plan { row, purpose, .. } = *exec.plan(plan);
+        if self.window.overlaps {
+            return;
+        }
         let Some(entry) = self.window.entry(row) else { return };
         if purpose == Purpose::Parity {
             self.window.end_update(entry);

@@ -58,6 +58,8 @@ pub(crate) struct Window {
     pins_max: u32,
     /// The order of writes to each page, if writes that defer their parity share rows.
     pub(crate) order: Option<PageOrder>,
+    /// Whether updates of one row may overlap.
+    pub(crate) overlaps: bool,
     /// Rows whose parity could not be computed because too much was lost: their parity covers nothing any more.
     stale: BTreeSet<RowNo>,
     /// Whether the whole window is being emptied.
@@ -93,6 +95,7 @@ impl Window {
             pins: vec![0; members as usize],
             pins_max,
             order: shares_rows.then(|| PageOrder::new(plans, rows, data)),
+            overlaps: false,
             stale: BTreeSet::new(),
             flushes_deferred: false,
             timer: None,

@@ -173,7 +173,8 @@ pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
     let has = |paper: &str| rows.iter().any(|row| row.paper() == paper);
     if has("000") {
         let shown = |point: &StudyPoint| {
-            point.text("part") == "main" && point.is("printed") && point.count("data") == Some(5)
+            let is_plain = point.text("part") == "main" && point.text("updates") == "row";
+            is_plain && point.is("printed") && point.count("data") == Some(5)
         };
         add(&mut all, PlannedClaim::A, "000", "workload", options, shown)?;
     }

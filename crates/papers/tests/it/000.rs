@@ -28,40 +28,35 @@ fn studies(paper: &Paper, less: f64, adjusted: f64) -> Vec<Measured> {
 
 #[test]
 fn gains_near_the_printed_ones_agree_and_losses_differ() {
-    use Verdict::{Agrees, Differs};
+    use Verdict::{Agrees, Differs, Fitted};
     let paper = paper();
     let near = verdicts(&paper, &studies(&paper, 0.15, 6.0));
     // The best cases are printed with more: 24.8 and 29.8 %.
     let same = Verdict::SameDirection;
-    // Of the six traces only Ali_1 has a cv near 1.
-    assert_eq!(near, [same, Agrees, Agrees, Agrees, same, Agrees, Differs, Agrees, Agrees]);
+    // Storms are fitted to the cv, and χ² follows it.
+    assert_eq!(near, [same, Agrees, Agrees, Agrees, same, Agrees, Fitted, Agrees, Fitted]);
     assert_eq!(verdicts(&paper, &studies(&paper, -0.15, 3.0))[..6], [Differs; 6]);
 }
 
 #[test]
-fn the_unevenness_of_each_trace_is_judged_by_its_own() {
+fn storms_are_those_of_the_profiles_and_only_where_they_were_fitted() {
     let paper = paper();
-    let found = |of: fn(f64, &str) -> f64| {
-        let all = made_up(&paper, &only(&paper, &["0g"]), |point, _| {
-            let printed = match point.text("workload").as_str() {
-                "hm_0" => 0.10,
-                "lun0" => 0.32,
-                "lun1" => 0.60,
-                "lun2" => 0.65,
-                "Ali_0" => 0.78,
-                _ => 1.24,
-            };
-            vec![("blocked_cv_served", of(printed, &point.text("workload")))]
-        });
-        let found = exact(&paper, &["0g".to_owned()], &all, &of_all());
-        found.unwrap_or_else(|error| panic!("{error}")).claims.remove(0)
-    };
-    let claim = found(|printed, _| printed);
-    assert_eq!(claim.measured[0], "0.10 / 0.32 / 0.60 / 0.65 / 0.78 / 1.24");
-    assert_eq!(claim.verdict, Verdict::Agrees);
-    let two_of_six = found(|printed, trace| if trace.starts_with("Ali") { 3.0 } else { printed });
-    assert_eq!(two_of_six.verdict, Verdict::SameDirection);
-    assert_eq!(found(|printed, _| printed * 2.0).verdict, Verdict::Differs);
+    let points = paper.points(&all_claims(&paper)).unwrap_or_else(|error| panic!("{error}"));
+    let mut stormy = Vec::new();
+    for point in points.iter().filter(|point| point.text("part") == "storm") {
+        let (workload, profile) = (point.text("workload"), point.text("profile"));
+        let found = stripewise_runs::builtin_profile(&format!("paper000/{profile}"));
+        let found = found.unwrap_or_else(|error| panic!("{error}")).profile.expect("a profile");
+        assert_eq!(found.storm.is_some(), profile != workload, "{profile}");
+        if let Some(storm) = found.storm {
+            assert_eq!((storm.pages.0, storm.every.0), (1, 1_000_000), "one value for all");
+            stormy.push(workload);
+        }
+    }
+    stormy.dedup();
+    stormy.sort();
+    stormy.dedup();
+    assert_eq!(stormy, ["Ali_1", "lun0", "lun1", "lun2"]);
 }
 
 #[test]
@@ -91,8 +86,10 @@ fn the_results_on_lun_traces_need_these_alone() {
         let points = paper.points(&only(&paper, claims)).unwrap_or_else(|error| panic!("{error}"));
         points.iter().map(ToString::to_string).collect()
     };
-    assert_eq!(names(&["0i"]), ["lun0 ×1, 5+1", "lun1 ×1, 5+1", "lun2 ×1, 5+1"]);
-    assert_eq!(names(&["0a"]).len(), 54);
+    let of_luns = names(&["0i"]);
+    assert!(of_luns.len() == 12 && of_luns.iter().all(|name| name.starts_with("lun")), "{of_luns:?}");
+    assert_eq!(of_luns[..2], ["lun0 ×1, 5+1, storms, updates overlap", "lun0 ×1, 5+1, storms"]);
+    assert_eq!(names(&["0a"]).len(), 90);
     let quick = EvaluationOptions { quick: true, ..all_claims(&paper) };
     let point = &paper.points(&quick).unwrap_or_else(|error| panic!("{error}"))[0];
     let spec = paper.comparison(point, &quick).unwrap_or_else(|error| panic!("{error}"));

@@ -48,6 +48,7 @@ impl Scheme {
             return refuse(key, value, reason);
         }
         let facts = self.placement.facts();
+        self.check_overlapping_updates(members, carries_data)?;
         self.check_sections()?;
         self.check_in_place(members)?;
         self.check_parity_memory()?;

@@ -17,6 +17,7 @@ use super::recency::Recent as RecentWrites;
 use super::sizes::Law;
 use super::space::{Space, Zones, pages};
 use super::statistics::{Arrivals, Profile};
+use super::storm::Storms;
 use crate::generate::Recipe;
 use crate::stats::{PAGE_BYTES, Recent};
 use crate::{Kind, Request, Source, TraceError};
@@ -62,6 +63,7 @@ pub(super) struct ProfileSource {
     recent: Recent,
     /// The start addresses of the last writes, for writes that return soon.
     returns: RecentWrites,
+    storms: Storms,
     /// The law that chooses the next extent of each kind.
     popularity: [Popularity; 2],
     reads_of_written: f64,
@@ -163,6 +165,7 @@ impl ProfileRecipe {
             wide: places.extents.map(|_| std::array::from_fn(|_| vec![Vec::new(); SIZES])),
             recent: Recent::default(),
             returns: RecentWrites::new(profile.recency),
+            storms: Storms::new(profile.storm),
             popularity: std::array::from_fn(|_| Popularity::new(hot, profile.skew.head)),
             reads_of_written,
             growth_pages: (written - first_pages) as u64,
@@ -225,7 +228,6 @@ impl ProfileSource {
         let (kind, offset, bytes) = if pick < left.writes {
             self.left.writes -= 1;
             let (offset, bytes) = self.write(sequential);
-            self.returns.push(offset);
             (Kind::Write, offset, bytes)
         } else {
             let (offset, bytes) = self.read(sequential);
@@ -259,6 +261,7 @@ impl ProfileSource {
         match self.new_data(Zones::Written, bytes, sequential) {
             Some(offset) => {
                 self.space.fill(offset, bytes);
+                self.returns.push(offset);
                 (offset, bytes)
             }
             None => self.update(sequential),
@@ -277,6 +280,10 @@ impl ProfileSource {
         if offset.is_none() && self.growth_pages > 0 && self.prng.unit() * reach < self.growth_pages as f64 {
             offset = self.across_brink(bytes);
         }
+        let in_storm = offset.is_none() && self.storms.draw(&mut self.prng);
+        if in_storm && let Some(place) = self.storms.place(&mut self.prng) {
+            offset = self.space.pull_back(place, bytes);
+        }
         if offset.is_none()
             && let Some(within) = self.returns.draw(&mut self.prng)
         {
@@ -287,6 +294,12 @@ impl ProfileSource {
             });
         }
         let offset = offset.unwrap_or_else(|| self.old_data(Zones::Written, bytes).unwrap_or(0));
+        // Other writes do not return to those of a storm, which would take more than its share.
+        if in_storm {
+            self.storms.settle(offset);
+        } else {
+            self.returns.push(offset);
+        }
         let new = self.space.fill(offset, bytes);
         if new > 0 {
             self.growth_pages = self.growth_pages.saturating_sub(new);

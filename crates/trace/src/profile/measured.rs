@@ -41,6 +41,7 @@ pub(super) fn profile(stats: &Stats, source: &str) -> Result<Profile, TraceError
         places: None,
         // Not measured: the statistics hold counts of pages, not the time of the last write to each.
         recency: None,
+        storm: None,
         start_sector: Some(stats.alignment.start_sector)
             .filter(|starts| starts[0] < 1.0 && starts.iter().sum::<f64>() > 0.0),
     })

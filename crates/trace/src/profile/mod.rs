@@ -18,13 +18,14 @@ mod recency;
 mod sizes;
 mod space;
 mod statistics;
+mod storm;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use builtin::find;
 pub use builtin::{Builtin, builtin};
 pub use sizes::{SizeLaw, Sizes};
-pub use statistics::{Arrivals, ExtentLaw, Footprint, Places, Profile, Recency, Skew};
+pub use statistics::{Arrivals, ExtentLaw, Footprint, Places, Profile, Recency, Skew, Storm};
 
 use crate::generate::Recipe;
 use crate::stats::Stats;

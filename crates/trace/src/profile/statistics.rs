@@ -49,6 +49,9 @@ pub struct Profile {
     /// How soon writes return to written data; absent: no sooner than skew and sequentiality make them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recency: Option<Recency>,
+    /// Storms of updates; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storm: Option<Storm>,
     /// Weights of the eight 512 B sectors of a 4 KiB page as the beginning of a request; absent: all at the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_sector: Option<[f64; 8]>,
@@ -159,6 +162,21 @@ pub struct Recency {
     pub immediate: f64,
 }
 
+/// Storms of updates: a few places that take many writes, and move now and then. Paper 000, section I, names them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storm {
+    /// Share of the update writes, without those that continue a recent request, that begin at a place of the storm.
+    pub share: f64,
+    /// Places of a storm at a time.
+    pub pages: Count,
+    /// Writes of a storm before it moves to other places.
+    pub every: Count,
+}
+
+/// The most places of a storm.
+const MOST_STORM: u64 = 1 << 16;
+
 /// The most writes that a generator remembers.
 const MOST_RECENT: u64 = 1 << 24;
 
@@ -211,6 +229,7 @@ impl Profile {
             ("arrivals.correlation", self.arrivals.correlation),
             ("recency.share", self.recency.map_or(0.0, |recency| recency.share)),
             ("recency.immediate", self.recency.map_or(0.0, |recency| recency.immediate)),
+            ("storm.share", self.storm.map_or(0.0, |storm| storm.share)),
         ];
         for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
@@ -236,6 +255,14 @@ impl Profile {
         }
         if self.recency.is_some_and(|recency| !(1..=MOST_RECENT).contains(&recency.within.0)) {
             return fail(format!("recency.within is no number of writes from 1 to {MOST_RECENT}; change it"));
+        }
+        if self.storm.is_some_and(|storm| !(1..=MOST_STORM).contains(&storm.pages.0)) {
+            return fail(format!("storm.pages is no number of places from 1 to {MOST_STORM}; change it"));
+        }
+        if self.storm.is_some_and(|storm| storm.every.0 < storm.pages.0) {
+            return fail(
+                "storm.every is less than storm.pages, so that no place is met twice; raise it".to_owned(),
+            );
         }
         if self.recency.is_some_and(|recency| recency.share + recency.immediate > 1.0) {
             return fail("recency.share and recency.immediate exceed 1 together; lower one".to_owned());

@@ -97,6 +97,21 @@ fn a_profile_without_meaning_is_refused_with_the_remedy() {
             "places.extents needs a median from 4KiB to 1TiB and a sigma from 0 to 4",
         ),
         ("phase = true", "phases = true", "did you mean `phase`?"),
+        (
+            "[recency]",
+            "[storm]\nshare = 2\npages = 1\nevery = 9\n[recency]",
+            "storm.share = 2 is not a share",
+        ),
+        (
+            "[recency]",
+            "[storm]\nshare = 0.1\npages = 0\nevery = 9\n[recency]",
+            "storm.pages is no number of places",
+        ),
+        (
+            "[recency]",
+            "[storm]\nshare = 0.1\npages = 9\nevery = 8\n[recency]",
+            "no place is met twice; raise it",
+        ),
         ("within = \"6\"", "within = \"0\"", "no number of writes from 1 to"),
         (
             "write_ratio = 0.454",
@@ -139,6 +154,38 @@ fn correlated_intervals_have_the_distribution_of_independent_ones_and_cluster() 
             .index
     };
     assert!(a_second(&clustered) > 3.0 * a_second(&random), "{} {}", a_second(&clustered), a_second(&random));
+}
+
+#[test]
+fn a_storm_takes_its_share_of_the_updates_and_leaves_the_printed_statistics_alone() {
+    let base = find("paper000/Ali_1").expect("shipped").profile.expect("a profile");
+    let storm = Storm { share: 0.4, pages: Count(1), every: Count(1 << 40) };
+    let stormy = Profile { storm: Some(storm), ..base.clone() };
+    let of = |profile: &Profile| {
+        let (mut source, mut batch) = (profile.generate(Some(TRIAL), 7).expect("a profile"), Vec::new());
+        let mut writes = std::collections::BTreeMap::new();
+        loop {
+            source.next_batch(&mut batch).expect("generators do not fail");
+            if batch.is_empty() {
+                break;
+            }
+            let kind = |request: &&crate::Request| request.kind == crate::Kind::Write;
+            batch.iter().filter(kind).for_each(|write| *writes.entry(write.offset).or_insert(0u64) += 1);
+        }
+        let (all, most) = (writes.values().sum::<u64>(), writes.values().copied().max().unwrap_or(0));
+        most as f64 / all as f64
+    };
+    // 0.4 of the updates (0.874) that continue no recent request (all but a tenth of all requests).
+    let (calm, hottest) = (of(&base), of(&stormy));
+    assert!(calm < 0.05 && (0.28..0.36).contains(&hottest), "{calm} {hottest}");
+    let [calm, stormy] = [&base, &stormy].map(|profile| measure(profile, Some(TRIAL), 7));
+    for (name, of) in [
+        ("write ratio", [calm.write_ratio, stormy.write_ratio]),
+        ("write size", [calm.size_write.mean_bytes, stormy.size_write.mean_bytes]),
+        ("update ratio", [calm.updates.ratio, stormy.updates.ratio]),
+    ] {
+        assert!((of[1] / of[0] - 1.0).abs() < 0.02, "{name}: {of:?}");
+    }
 }
 
 #[test]
@@ -343,6 +390,8 @@ proptest! {
         }
         let profile = Profile {
             source: String::new(),
+            storm: (requests % 3 == 0)
+                .then(|| Storm { share: hot20, pages: Count(requests % 5 + 1), every: Count(requests + 9) }),
             requests: Count(requests),
             write_ratio,
             trim_ratio: trim * 0.5,
