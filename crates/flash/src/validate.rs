@@ -1,8 +1,8 @@
 //! Validation of device specifications.
 
 use crate::spec::{
-    DeviceSpec, DieInterleaving, GcSpan, Isolation, LinkUnit, Moves, MultiPlane, Preemption, Victim,
-    Watermark,
+    DeviceSpec, DieInterleaving, Domain, GcSpan, GcStart, Isolation, LinkUnit, Moves, MultiPlane, Preemption,
+    Victim, Watermark,
 };
 
 /// Why a device cannot be modelled as specified. Every message states the remedy.
@@ -243,8 +243,40 @@ impl DeviceSpec {
         let busy = self.gc.span == GcSpan::Busy;
         let fifo = self.gc.victim == Victim::Fifo;
         let depends = self.scheduling.die_interleaving != DieInterleaving::Free;
+        let on_write = self.gc.start == GcStart::OnWrite;
+        let narrow = self.gc.blocking.min(self.gc.erase_blocking.unwrap_or(self.gc.blocking)) < Domain::Die;
         let levelled = self.wear.is_some_and(|wear| wear.static_gap.is_some());
         let pairs = [
+            (
+                on_write && narrow,
+                "gc.start = \"on-write\"",
+                "gc.blocking",
+                "the program that waits for its collection keeps its die; block the die or more, and so the erase",
+            ),
+            (
+                on_write && self.gc.preemption != Preemption::Never,
+                "gc.start = \"on-write\"",
+                "gc.preemption",
+                "the program that waits for its collection keeps its die; leave one out",
+            ),
+            (
+                on_write && self.gc.soft_watermark.is_some(),
+                "gc.start = \"on-write\"",
+                "gc.soft_watermark",
+                "no program causes a collection in the background; leave one out",
+            ),
+            (
+                on_write && self.suspend.is_some(),
+                "gc.start = \"on-write\"",
+                "[suspend]",
+                "the program that waits for its collection keeps its die; leave one out",
+            ),
+            (
+                on_write && (depends || self.scheduling.multi_plane != MultiPlane::Off),
+                "gc.start = \"on-write\"",
+                "scheduling.multi_plane or scheduling.die_interleaving",
+                "a program that waits for its collection ends alone; leave one out",
+            ),
             (
                 self.gc.copy_back && busy,
                 "gc.copy_back",

@@ -314,6 +314,10 @@ impl<M: Media> Flash<M> {
             return;
         }
         match d.phase {
+            Phase::Program if self.gc.start == GcStart::OnWrite => {
+                self.next(now, die, agenda);
+                self.end_waiting_program(now, die, agenda, done);
+            }
             Phase::Program | Phase::Out if self.multi_plane == MultiPlane::Off => {
                 let slot = std::mem::replace(&mut d.slot, NONE);
                 self.finish(now, slot, agenda, done);
@@ -327,8 +331,30 @@ impl<M: Media> Flash<M> {
             Phase::Suspend => self.serve_suspended(now, die, agenda),
             Phase::Sense => self.begin(now, die, Phase::Out, agenda),
             Phase::Idle => {}
-            _ => self.collection_event(now, die, agenda),
+            _ => {
+                self.collection_event(now, die, agenda);
+                if self.gc.start == GcStart::OnWrite {
+                    self.end_waiting_program(now, die, agenda, done);
+                }
+            }
         }
+    }
+
+    /// Whether a program has ended on flash and waits for the collection that it made due.
+    #[inline]
+    fn has_waiting_program(&self, die: u32) -> bool {
+        self.gc.start == GcStart::OnWrite && self.dies[die as usize].slot != NONE
+    }
+
+    /// A program that waited for its collection ends, if that is over.
+    fn end_waiting_program(&mut self, now: Nanos, die: u32, agenda: &mut Agenda, done: &mut Vec<Done>) {
+        let d = &mut self.dies[die as usize];
+        if d.phase != Phase::Idle || d.slot == NONE {
+            return;
+        }
+        let slot = std::mem::replace(&mut d.slot, NONE);
+        self.finish(now, slot, agenda, done);
+        self.next(now, die, agenda);
     }
 
     fn handle_bus(&mut self, now: Nanos, bus: u32, agenda: &mut Agenda) {
@@ -429,14 +455,14 @@ impl<M: Media> Flash<M> {
             return self.next_of_batch(now, die, agenda);
         }
         if d.active || d.collecting != 0 {
-            let at_once = self.gc.start == GcStart::AtOnce || self.control.is_some();
+            let at_once = self.gc.start != GcStart::OnDemand || self.control.is_some();
             let due = d.active || at_once || self.is_wanted(die);
             if due && self.collect(now, die, agenda) {
                 return;
             }
         }
         // Releasing other dies may have started work on this one.
-        if self.dies[die as usize].phase != Phase::Idle {
+        if self.dies[die as usize].phase != Phase::Idle || self.has_waiting_program(die) {
             return;
         }
         if self.serve_next(now, die, agenda) {

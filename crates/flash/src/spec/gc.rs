@@ -178,6 +178,8 @@ pub enum GcStart {
     AtOnce,
     /// When the next host operation needs the die; that operation then waits (DiskSim's foreground cleaning).
     OnDemand,
+    /// At the end of the program that makes it due, which is not done before the collection is.
+    OnWrite,
 }
 
 /// The number of operations that usually wait for one die of a busy SSD.

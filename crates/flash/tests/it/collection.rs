@@ -226,6 +226,53 @@ fn collection_on_demand_waits_for_somebody_who_wants_the_die() {
 }
 
 #[test]
+fn collection_on_write_ends_the_program_that_made_it_due_and_delays_nobody_later() {
+    for level in [Level::Ssd, Level::Chip] {
+        let of = |start: GcStart| {
+            let mut spec = small(&[
+                ("planes = 2", "planes = 1"),
+                ("channels = 2", "channels = 1"),
+                ("chips = 2", "chips = 1"),
+            ]);
+            (spec.gc.start, spec.gc.blocking) = (start, Domain::Die);
+            let mut rig = Rig::new(&spec, level);
+            let mut took = Vec::new();
+            for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9, 10]) {
+                let now = rig.now;
+                took.push((rig.one(0, write(page)).end - now) / US);
+            }
+            rig.run();
+            let now = rig.now;
+            let read = (rig.one(0, read(3)).end - now) / US;
+            (took, read, rig.flash.counters(rig.now, 0).erase_blocks)
+        };
+        let ((on_write, read, erases), (at_once, ..)) = (of(GcStart::OnWrite), of(GcStart::AtOnce));
+        assert_eq!((read, erases), (14, 1), "{level:?}: the read finds the die idle");
+        let (last, before) = (on_write.len() - 1, on_write[0]);
+        assert_eq!(on_write[..last], at_once[..last], "{level:?}: no other program waits");
+        assert_eq!(on_write[last], before + 1118, "{level:?}: the last one waits for its collection");
+    }
+}
+
+#[test]
+fn what_contradicts_collection_on_write_is_refused() {
+    let refusal = |change: fn(&mut DeviceSpec)| {
+        let mut spec = one_plane();
+        (spec.gc.start, spec.gc.blocking) = (GcStart::OnWrite, Domain::Die);
+        assert_eq!(spec.validate().err(), None);
+        change(&mut spec);
+        spec.validate().expect_err("a contradiction").to_string()
+    };
+    for text in [
+        refusal(|spec| spec.gc.blocking = Domain::Plane),
+        refusal(|spec| spec.gc.erase_blocking = Some(Domain::Plane)),
+        refusal(|spec| spec.gc.preemption = Preemption::Moves),
+    ] {
+        assert!(text.contains("gc.start = \"on-write\" cannot go with gc."), "{text}");
+    }
+}
+
+#[test]
 fn collection_starts_at_the_low_watermark_and_ends_above_the_high_one() {
     // A plane has 32 pages, 16 of them exported. Returns free pages at the start of a collection, and when the device
     // is idle.

