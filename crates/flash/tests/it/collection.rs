@@ -226,7 +226,7 @@ fn collection_on_demand_waits_for_somebody_who_wants_the_die() {
 }
 
 #[test]
-fn collection_on_write_ends_the_program_that_made_it_due_and_delays_nobody_later() {
+fn collection_on_write_ends_the_program_that_made_it_due_and_delays_no_later_operation() {
     for level in [Level::Ssd, Level::Chip] {
         let of = |start: GcStart| {
             let mut spec = small(&[

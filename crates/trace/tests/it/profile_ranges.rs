@@ -68,7 +68,7 @@ fn built_in_profiles_lie_within_the_ranges_of_real_traces() {
     let mut wrong = Vec::new();
     for builtin in builtin() {
         let Some(profile) = builtin.profile else { continue };
-        // Storms are more uneven than any slice: their size is fitted to what paper 000 prints, as docs/evidence/paper-000.md says.
+        // Storms are more uneven than any slice: their size is fitted to paper 000, see docs/evidence/paper-000.md.
         if profile.storm.is_some() {
             continue;
         }
