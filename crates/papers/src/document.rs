@@ -499,6 +499,10 @@ impl Document {
                 return Err((claim.id.span.clone(), reason.to_owned()));
             };
             reading.check(&columns)?;
+            if let Some(ours) = &claim.columns {
+                let ours: Vec<&str> = ours.iter().map(|key| &**key).collect();
+                reading.columns.iter().try_for_each(|key| known("column of the claim", key, &ours))?;
+            }
             if let Some(settled) = &claim.settled {
                 Verdict::settled(settled).map_err(|reason| (settled.span.clone(), reason))?;
             }

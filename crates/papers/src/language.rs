@@ -10,14 +10,13 @@ use stripewise_base::suggest::{ConfigError, unknown};
 use stripewise_reliability::closed_forms;
 use stripewise_sim::uniformity::chi2_critical;
 
-use crate::break_even::crossings;
 use crate::document::Text;
 use crate::error::Error;
 use crate::names::{Names, refuse};
 use crate::point::MeasuredPoint;
 use crate::text;
 use crate::times;
-use crate::verdict::{Verdict, judge, judge_map, judge_range};
+use crate::verdict::{Verdict, judge, judge_range};
 
 /// What stands where nothing was measured.
 pub(crate) const NOTHING: &str = "–";
@@ -399,9 +398,6 @@ fn add_shapes(environment: &mut Environment<'static>) {
     environment.add_function("rises", |values: Vec<f64>, share: f64| {
         values.windows(2).all(|pair| pair[1] > pair[0] * share)
     });
-    // Where a curve over `at` (above 0) changes its sign, on a logarithmic axis and straight in between.
-    environment
-        .add_function("crossings", |at: Vec<f64>, values: Vec<Option<f64>>| crossings(&at, &values, true));
     // Whether a value is below all others; none where one is missing.
     environment.add_function("is_least", |ours: Option<f64>, others: Vec<Option<f64>>| {
         let others: Option<Vec<f64>> = others.into_iter().collect();
@@ -459,19 +455,6 @@ fn add_verdicts(environment: &mut Environment<'static>) {
         }
         let words = printed.iter().zip(&found).map(|(printed, found)| Ok(judge(*printed, number(found)?)));
         Ok(shown(Verdict::worst(words.collect::<Result<Vec<_>, Failure>>()?)))
-    });
-    // A printed value and a curve for each: the values over a range of something that is not printed.
-    environment.add_function("judge_map", move |printed: Vec<f64>, curves: Vec<Vec<Value>>| {
-        if printed.len() != curves.len() {
-            let reason = format!("{} printed values for {} curves", printed.len(), curves.len());
-            return Err(refuse(reason + "; write a printed value for each"));
-        }
-        let curve = |(printed, curve): (&f64, &Vec<Value>)| {
-            let values: Vec<Option<f64>> = curve.iter().map(number).collect::<Result<_, Failure>>()?;
-            Ok(judge_map(*printed, &values))
-        };
-        let words = printed.iter().zip(&curves).map(curve).collect::<Result<Vec<_>, Failure>>()?;
-        Ok(shown(Verdict::worst(words)))
     });
     environment.add_function("judge_range", move |low: f64, high: f64, found: Value| {
         Ok::<_, Failure>(shown(judge_range((low, high), &numbers(&found)?)))

@@ -47,4 +47,4 @@ pub use point::{Columns, Measured, More, StudyPoint};
 pub use search::Search;
 pub use seeds::Interval;
 pub use tables::Section;
-pub use verdict::{Verdict, judge, judge_map, judge_range};
+pub use verdict::{Verdict, judge, judge_range};

@@ -10,16 +10,14 @@ use stripewise_base::suggest::unknown;
 type Failure = minijinja::Error;
 
 /// Functions that expressions may call, those of Jinja among them. They are no unknown names.
-const FUNCTIONS: [&str; 17] = [
+const FUNCTIONS: [&str; 15] = [
     "chi2_critical",
-    "crossings",
     "dict",
     "falls",
     "is_least",
     "judge",
     "judge_all",
     "judge_each",
-    "judge_map",
     "judge_range",
     "less",
     "mttdl",

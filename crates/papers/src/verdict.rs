@@ -128,21 +128,6 @@ pub fn judge_range((low, high): (f64, f64), measured: &[f64]) -> Verdict {
     worst.unwrap_or(Verdict::NotMeasured)
 }
 
-/// Judges measured gains over a range of something that the paper does not print against one printed gain: they agree when all
-/// do, and have the same direction when more than half have its sign. Those that were not measured do not count.
-pub fn judge_map(printed: f64, measured: &[Option<f64>]) -> Verdict {
-    let words =
-        measured.iter().map(|gain| judge(printed, *gain)).filter(|word| *word != Verdict::NotMeasured);
-    let words: Vec<Verdict> = words.collect();
-    let others = words.iter().filter(|word| **word == Verdict::Differs).count();
-    match words.iter().max() {
-        None => Verdict::NotMeasured,
-        Some(Verdict::Agrees) => Verdict::Agrees,
-        Some(_) if others * 2 < words.len() => Verdict::SameDirection,
-        Some(_) => Verdict::Differs,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,17 +170,5 @@ mod tests {
         assert_eq!(AgreesIn { readings: 1, of: 3 }.to_string(), "agrees in 1 of 3 readings");
         assert_eq!(Verdict::settled("fitted"), Ok(Verdict::Fitted));
         assert!(Verdict::settled("agrees").is_err(), "only a measurement can say so");
-    }
-
-    #[test]
-    fn a_map_agrees_where_all_of_it_does_and_has_the_direction_of_more_than_half() {
-        let of = |measured: &[f64]| {
-            judge_map(0.2, &measured.iter().map(|gain| Some(*gain)).chain([None]).collect::<Vec<_>>())
-        };
-        assert_eq!(of(&[0.16, 0.2, 0.24]), Verdict::Agrees);
-        assert_eq!(of(&[0.16, 0.2, 0.4]), Verdict::SameDirection);
-        assert_eq!(of(&[0.2, 0.2, -0.2]), Verdict::SameDirection);
-        assert_eq!(of(&[0.2, -0.2]), Verdict::Differs, "half is not more than half");
-        assert_eq!(of(&[]), Verdict::NotMeasured);
     }
 }

@@ -193,7 +193,7 @@ pub struct Parity {
     /// Whether a write joins an update that waits for its row.
     #[serde(skip_serializing_if = "is_default")]
     pub merge: Merge,
-    /// Whether updates of a row's parity follow each other, or each write has one at once.
+    /// Whether updates of a row's parity follow each other, or each begins when it is due.
     #[serde(skip_serializing_if = "is_default")]
     pub updates: Updates,
     /// Updated rows whose parity is kept in persistent memory, and written when others need the room; 0 writes parity with

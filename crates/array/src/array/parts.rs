@@ -94,7 +94,11 @@ pub(super) fn in_place(
         ),
         resync: None,
     };
-    placement.window.overlaps = shares_rows && scheme.has_overlapping_updates();
+    debug_assert!(
+        shares_rows || !scheme.has_overlapping_updates(),
+        "a scheme whose updates overlap shares its rows"
+    );
+    placement.window.overlaps = scheme.has_overlapping_updates();
     placement.only_plans = has_only_plans(&placement, scheme, geometry);
     placement
 }

@@ -82,7 +82,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
 
-    /// Only these claims, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3l, 4a to 4d and fig2, or 5a to 5g]
+    /// Only these claims, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3m, 4a to 4d and fig2, or 5a to 5g]
     #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
     rows: Vec<String>,
 
@@ -92,7 +92,7 @@ pub(crate) struct Args {
 
     /// Repeat the evaluation with N seeds, from --seed on: results are typical values with 95 % intervals
     ///
-    /// A claim agrees only if its whole interval does; one seed has no verdicts. Reasons, tables and figures are those of the
+    /// A claim agrees only if its whole interval does; one seed has no verdicts but those that no measurement can change. Reasons, tables and figures are those of the
     /// first seed.
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one::<NonZero<u64>>)]
     seeds: NonZero<u64>,

@@ -59,7 +59,8 @@ pub struct Done {
     pub member: u32,
     /// Waiting inside the member for dies, buses and the host link, other than for garbage collection.
     pub queue_ns: Nanos,
-    /// Waiting inside the member, before service, while garbage collection ran on its die or held it back.
+    /// Waiting inside the member while garbage collection ran on its die or held it back: before service, or of a program that
+    /// made it due (`gc.start = "on-write"`), after it.
     pub gc_wait_ns: Nanos,
     /// Transfers and commands on the bus and the host link.
     pub bus_ns: Nanos,

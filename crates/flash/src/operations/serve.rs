@@ -315,6 +315,9 @@ impl<M: Media> Flash<M> {
         }
         match d.phase {
             Phase::Program if self.gc.start == GcStart::OnWrite => {
+                // From here on it waits for garbage collection.
+                let slot = &mut self.slots[d.slot as usize];
+                slot.gc = slot.gc.wrapping_sub(d.gc_clock(now));
                 self.next(now, die, agenda);
                 self.end_waiting_program(now, die, agenda, done);
             }
@@ -353,6 +356,8 @@ impl<M: Media> Flash<M> {
             return;
         }
         let slot = std::mem::replace(&mut d.slot, NONE);
+        let waiting = &mut self.slots[slot as usize];
+        waiting.gc = waiting.gc.wrapping_add(d.gc_clock(now));
         self.finish(now, slot, agenda, done);
         self.next(now, die, agenda);
     }

@@ -88,7 +88,7 @@ fn the_results_on_lun_traces_need_these_alone() {
     };
     let of_luns = names(&["0i"]);
     assert!(of_luns.len() == 12 && of_luns.iter().all(|name| name.starts_with("lun")), "{of_luns:?}");
-    assert_eq!(of_luns[..2], ["lun0 ×1, 5+1, storms, updates overlap", "lun0 ×1, 5+1, storms"]);
+    assert_eq!(of_luns[1..3], ["lun0 ×1, 5+1, updates overlap", "lun0 ×1, 5+1, storms, updates overlap"]);
     assert_eq!(names(&["0a"]).len(), 90);
     let quick = EvaluationOptions { quick: true, ..all_claims(&paper) };
     let point = &paper.points(&quick).unwrap_or_else(|error| panic!("{error}"))[0];

@@ -134,11 +134,11 @@ fn results_about_one_trace_take_that_one_and_no_sweeps() {
     };
     assert_eq!(
         names(&["2b"]),
-        ["HM_0, whole, 1/8", "HM_0, whole, 1/16", "HM_0, whole, 1/16, collections on write"]
+        ["HM_0, whole, 1/8", "HM_0, whole, 1/16", "HM_0, whole, collections on write, 1/16"]
     );
     assert_eq!(
         names(&["2c"]),
-        ["PROJ_3, whole, 1/8", "PROJ_3, whole, 1/16", "PROJ_3, whole, 1/16, collections on write"]
+        ["PROJ_3, whole, 1/8", "PROJ_3, whole, 1/16", "PROJ_3, whole, collections on write, 1/16"]
     );
     assert_eq!(names(&["2d"]).len(), 36);
     assert_eq!(names(&["2f"]).len(), 24);

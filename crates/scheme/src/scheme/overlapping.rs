@@ -48,7 +48,7 @@ impl Scheme {
         } else if self.dispatch.order == QueueOrder::Rounds {
             Some("is for queues without rounds; use another dispatch.order")
         } else if members.old_versions == 0 {
-            Some("is for members that can keep old versions; use another device, or \"row\"")
+            Some("is for members that let writes share their row; use another device, or \"row\"")
         } else {
             None
         };

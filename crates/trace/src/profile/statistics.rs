@@ -259,9 +259,9 @@ impl Profile {
         if self.storm.is_some_and(|storm| !(1..=MOST_STORM).contains(&storm.pages.0)) {
             return fail(format!("storm.pages is no number of places from 1 to {MOST_STORM}; change it"));
         }
-        if self.storm.is_some_and(|storm| storm.every.0 < storm.pages.0) {
+        if self.storm.is_some_and(|storm| storm.every.0 <= storm.pages.0) {
             return fail(
-                "storm.every is less than storm.pages, so that no place is met twice; raise it".to_owned(),
+                "storm.every is no more than storm.pages, so that no place is met twice; raise it".to_owned(),
             );
         }
         if self.recency.is_some_and(|recency| recency.share + recency.immediate > 1.0) {

@@ -109,7 +109,7 @@ fn a_profile_without_meaning_is_refused_with_the_remedy() {
         ),
         (
             "[recency]",
-            "[storm]\nshare = 0.1\npages = 9\nevery = 8\n[recency]",
+            "[storm]\nshare = 0.1\npages = 9\nevery = 9\n[recency]",
             "no place is met twice; raise it",
         ),
         ("within = \"6\"", "within = \"0\"", "no number of writes from 1 to"),

@@ -29,20 +29,29 @@ impl Scene<'_> {
 pub(super) fn scenes(set: &Set) -> Vec<Scene<'_>> {
     let mut scenes: Vec<Scene<'_>> = Vec::new();
     for run in set.runs.iter().filter(|run| !run.workload.starts_with("random ")) {
-        let Some(place) = place(run) else { continue };
+        let Some((place, has_nvram)) = place(run) else { continue };
         let at = scenes.iter().position(|scene| scene.workload == run.workload).unwrap_or(scenes.len());
         if at == scenes.len() {
             scenes.push(Scene { workload: &run.workload, runs: [None; ARRAYS.len()] });
         }
-        scenes[at].runs[place].get_or_insert(run);
+        let held = &mut scenes[at].runs[place];
+        if held.is_none() || has_nvram {
+            *held = Some(run);
+        }
     }
     scenes
 }
 
-fn place(run: &LoadedRun) -> Option<usize> {
+/// The place of a run's array, and whether it keeps parity in NVRAM as the judged arrays do.
+fn place(run: &LoadedRun) -> Option<(usize, bool)> {
     let name = run.settings.get("scheme.name")?;
-    PRESETS.iter().position(|preset| preset == name)
+    let (preset, settings) = name.split_once(',').unwrap_or((name, ""));
+    let place = PRESETS.iter().position(|known| *known == preset)?;
+    (settings.is_empty() || settings == NVRAM).then_some((place, settings == NVRAM))
 }
+
+/// The settings of the judged arrays beside their presets, as crates/papers/data/paper004.toml has them.
+const NVRAM: &str = "parity.window=64,parity.acknowledge=after-data,parity.idle=0ms";
 
 /// The legend of the arrays.
 pub(super) fn keys() -> Vec<Key> {
