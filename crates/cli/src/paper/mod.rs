@@ -92,7 +92,7 @@ pub(crate) struct Args {
 
     /// Repeat the evaluation with N seeds, from --seed on: results are typical values with 95 % intervals
     ///
-    /// A claim agrees only if its whole interval does; one seed has no verdicts but those that no measurement can change. Reasons, tables and figures are those of the
+    /// A claim agrees only if its whole interval does; one seed has no verdicts. Reasons, tables and figures are those of the
     /// first seed.
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one::<NonZero<u64>>)]
     seeds: NonZero<u64>,

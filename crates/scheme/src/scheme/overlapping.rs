@@ -84,7 +84,7 @@ mod tests {
             ("[cache]\npolicy = 'parity-caching'\n", "leave out cache"),
             ("[placement]\npolicy = 'elastic'\n", "use "),
             ("[placement]\npolicy = 'parity-logging'\n", "use "),
-            ("[placement]\npolicy = 'mc-rais'\n", "use "),
+            ("[placement]\npolicy = 'mc-rais'\n", "leave out cache, zones"),
             ("[dispatch]\norder = 'rounds'\n", "dispatch.order"),
         ] {
             let text =
