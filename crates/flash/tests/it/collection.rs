@@ -202,20 +202,25 @@ fn the_clock_of_a_member_counts_what_holds_it_up() {
     assert!(!rig.flash.is_collecting(0) && !rig.flash.is_collecting(1));
 }
 
+/// A device of one die, which collects when `start` says so.
+fn one_die(start: GcStart) -> DeviceSpec {
+    let mut spec =
+        small(&[("planes = 2", "planes = 1"), ("channels = 2", "channels = 1"), ("chips = 2", "chips = 1")]);
+    (spec.gc.start, spec.gc.blocking) = (start, Domain::Die);
+    spec
+}
+
+/// Pages whose writes, one after the other, make a collection of that die due with the last.
+fn until_due() -> impl Iterator<Item = u32> {
+    (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9, 10])
+}
+
 #[test]
 fn collection_on_demand_waits_for_somebody_who_wants_the_die() {
     for level in [Level::Ssd, Level::Chip] {
         let ends = [GcStart::AtOnce, GcStart::OnDemand].map(|start| {
-            let mut spec = small(&[
-                ("planes = 2", "planes = 1"),
-                ("channels = 2", "channels = 1"),
-                ("chips = 2", "chips = 1"),
-            ]);
-            (spec.gc.start, spec.gc.blocking) = (start, Domain::Die);
-            let mut rig = Rig::new(&spec, level);
-            for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9, 10]) {
-                rig.one(0, write(page));
-            }
+            let mut rig = Rig::new(&one_die(start), level);
+            until_due().for_each(|page| _ = rig.one(0, write(page)));
             // A read arrives much later.
             rig.now += 5000 * US;
             let now = rig.now;
@@ -229,15 +234,9 @@ fn collection_on_demand_waits_for_somebody_who_wants_the_die() {
 fn collection_on_write_ends_the_program_that_made_it_due_and_delays_no_later_operation() {
     for level in [Level::Ssd, Level::Chip] {
         let of = |start: GcStart| {
-            let mut spec = small(&[
-                ("planes = 2", "planes = 1"),
-                ("channels = 2", "channels = 1"),
-                ("chips = 2", "chips = 1"),
-            ]);
-            (spec.gc.start, spec.gc.blocking) = (start, Domain::Die);
-            let mut rig = Rig::new(&spec, level);
+            let mut rig = Rig::new(&one_die(start), level);
             let mut took = Vec::new();
-            for page in (0..16).chain([0, 1, 2, 4, 5, 6, 8, 9, 10]) {
+            for page in until_due() {
                 let now = rig.now;
                 took.push((rig.one(0, write(page)).end - now) / US);
             }
