@@ -254,6 +254,26 @@ fn collection_on_write_ends_the_program_that_made_it_due_and_delays_no_later_ope
 }
 
 #[test]
+fn a_program_that_waits_for_its_collection_ends_before_what_waits_behind_it() {
+    for level in [Level::Ssd, Level::Chip] {
+        let mut rig = Rig::new(&one_die(GcStart::OnWrite), level);
+        let pages: Vec<u32> = until_due().collect();
+        let (last, before) = pages.split_last().expect("pages");
+        before.iter().for_each(|page| _ = rig.one(0, write(*page)));
+        let (program, behind) = (rig.submit(0, write(*last)), rig.submit(0, read(3)));
+        // No operation is lost, which the rig checks.
+        rig.run();
+        let (program, behind) = (rig.of(program), rig.of(behind));
+        assert_eq!(program.done.gc_wait_ns / US, 1118, "{level:?}: its wait is one for garbage collection");
+        assert_eq!(
+            (behind.end - program.end) / US,
+            14,
+            "{level:?}: the read begins when the program is done"
+        );
+    }
+}
+
+#[test]
 fn what_contradicts_collection_on_write_is_refused() {
     let refusal = |change: fn(&mut DeviceSpec)| {
         let mut spec = one_plane();
