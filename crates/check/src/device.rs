@@ -101,14 +101,16 @@ fn gc(draw: &mut Draw) -> GcSpec {
     let domains = [Domain::Plane, Domain::Die, Domain::Channel, Domain::Device];
     let blocking = draw.one_of(&domains);
     let erase_blocking = draw.one_of(&domains);
+    let victims = [Victim::Greedy, Victim::DChoices(2), Victim::DChoices(4), Victim::Fifo, Victim::Random];
+    let victim = draw.one_of(&victims);
+    let erase_blocking = (erase_blocking <= blocking && draw.percent(50)).then_some(erase_blocking);
+    let span = draw.one_of(&[GcSpan::Steps, GcSpan::Steps, GcSpan::Busy]);
+    let start = draw.one_of(&[GcStart::AtOnce, GcStart::OnDemand]);
+    // A further draw would give every seed another case.
+    let has_meaning = blocking.min(erase_blocking.unwrap_or(blocking)) >= Domain::Die;
+    let on_write = has_meaning && matches!(victim, Victim::DChoices(2) | Victim::Random);
     GcSpec {
-        victim: draw.one_of(&[
-            Victim::Greedy,
-            Victim::DChoices(2),
-            Victim::DChoices(4),
-            Victim::Fifo,
-            Victim::Random,
-        ]),
+        victim,
         low_watermark,
         high_watermark,
         soft_watermark: None,
@@ -118,9 +120,9 @@ fn gc(draw: &mut Draw) -> GcSpec {
         moves: Moves::Shared,
         copy_back: false,
         blocking,
-        erase_blocking: (erase_blocking <= blocking && draw.percent(50)).then_some(erase_blocking),
-        span: draw.one_of(&[GcSpan::Steps, GcSpan::Steps, GcSpan::Busy]),
-        start: draw.one_of(&[GcStart::AtOnce, GcStart::OnDemand]),
+        erase_blocking,
+        span,
+        start: if on_write { GcStart::OnWrite } else { start },
     }
 }
 
