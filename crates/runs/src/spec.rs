@@ -103,7 +103,7 @@ pub struct SchemeSpec {
 }
 
 impl SchemeSpec {
-    /// Parses `NAME|FILE.toml[,KEY=VALUE]...`.
+    /// Parses `NAME|FILE.toml[,KEY=VALUE]...`. A comma inside brackets, braces or quotes belongs to its value.
     ///
     /// # Errors
     /// An unknown name, a file that cannot be read, a text that is no setting.
@@ -112,7 +112,7 @@ impl SchemeSpec {
             let document = Document::find(What::Scheme, argument)?;
             return Ok(Self { document, settings: Vec::new(), policy: None, label: None });
         }
-        let mut parts = argument.split(',');
+        let mut parts = settings(argument);
         let document = Document::find(What::Scheme, parts.next().unwrap_or_default())?;
         let refuse = |error: String| Error::spec(format!("scheme {argument}: {error}"));
         let settings = parts.map(|part| part.parse().map_err(refuse)).collect::<Result<_, _>>()?;
@@ -127,6 +127,22 @@ impl SchemeSpec {
         let (label, scheme) = split_label(argument)?;
         Ok(Self { label: label.map(str::to_owned), ..Self::parse(scheme)? })
     }
+}
+
+/// The parts of a text between commas, but for those inside brackets, braces and quotes.
+fn settings(text: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut quote) = (0u32, None);
+    text.split(move |letter: char| {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') => return depth == 0,
+            _ => {}
+        }
+        false
+    })
 }
 
 /// The tables of a run in addition to its totals and its members.
@@ -149,5 +165,32 @@ impl Default for Tables {
     fn default() -> Self {
         let gc_slice = stripewise_sim::GC_SLICE;
         Self { requests: false, updates: false, gcs: false, gc_slice, sample_every: units::Span(0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comma_inside_a_value_does_not_end_it() {
+        let parts = |text| settings(text).collect::<Vec<_>>();
+        assert_eq!(parts("was,hotness.policy=direct"), ["was", "hotness.policy=direct"]);
+        let list = "zones.mixed=[{ chunk = \"16KiB\", parts = 2 }, { parts = 3 }]";
+        assert_eq!(
+            parts(&format!("paper004-mc-rais,{list},mix.history=4")),
+            ["paper004-mc-rais", list, "mix.history=4"]
+        );
+        assert_eq!(parts("x,description='a, b',y=\"[\",z=1"), ["x", "description='a, b'", "y=\"[\"", "z=1"]);
+        assert_eq!(parts("x,y=],z=1"), ["x", "y=]", "z=1"], "what does not match is told by the setting");
+    }
+
+    #[test]
+    fn lists_of_zones_are_settings() {
+        let spec = SchemeSpec::parse(
+            "paper004-mc-rais,zones.mixed=[{ chunk = \"16KiB\" }, { parts = 2 }],mix.history=4",
+        );
+        let settings: Vec<String> = spec.unwrap().settings.iter().map(ToString::to_string).collect();
+        assert_eq!(settings, ["zones.mixed=[{ chunk = \"16KiB\" }, { parts = 2 }]", "mix.history=4"]);
     }
 }
