@@ -107,6 +107,24 @@ impl Mix {
             Tendency::Mixed
         }
     }
+
+    /// The zone of the block, of 2 + `mixed` zones: that of reads is 0, that of writes the last, and each of the others has an equal
+    /// part of the range between the thresholds (choice; paper 004 has one, and names "numbers of the zone" as future work, section
+    /// 5). Without others, what is mixed counts as read-intensive.
+    #[inline]
+    pub fn zone(self, section: &MixSection, mixed: u8) -> u8 {
+        match self.tendency(section) {
+            Tendency::Reads => 0,
+            Tendency::Mixed if mixed < 2 => mixed,
+            Tendency::Mixed => {
+                let all = u64::from(self.reads) + u64::from(self.writes);
+                let (low, high) = (u64::from(section.reads_below.0), u64::from(section.writes_above.0));
+                let above = u64::from(self.writes) * u64::from(Share::ALL.0) - all * low;
+                1 + (above * u64::from(mixed) / (all * (high - low))) as u8
+            }
+            Tendency::Writes => mixed + 1,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +151,21 @@ mod tests {
         let of = |reads, writes| seen(reads, writes).tendency(&section);
         assert_eq!((of(7, 3), of(69, 31)), (Tendency::Reads, Tendency::Mixed));
         assert_eq!((of(31, 69), of(3, 7)), (Tendency::Mixed, Tendency::Writes));
+    }
+
+    #[test]
+    fn zones_of_mixed_blocks_share_the_range_between_the_thresholds_equally() {
+        let section = MixSection::default();
+        let zones = |mixed: u8| (0..=100).map(move |writes| seen(100 - writes, writes).zone(&section, mixed));
+        let widths = |mixed: u8| {
+            let count = |zone: u8| zones(mixed).filter(|&found| found == zone).count();
+            (0..mixed + 2).map(count).collect::<Vec<_>>()
+        };
+        assert!((0..5).all(|mixed| zones(mixed).is_sorted()), "more writes never lead to a zone of fewer");
+        assert_eq!(widths(0), [70, 31], "without a zone of its own, what is mixed counts as read");
+        assert_eq!(widths(1), [31, 39, 31]);
+        assert_eq!(widths(2), [31, 19, 20, 31]);
+        assert_eq!(widths(4), [31, 9, 10, 10, 10, 31]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use stripewise_core::ids::RequestId;
 
 use super::map::HOME;
-use super::{CANDIDATES, Eviction, ZONES, Zones};
+use super::{CANDIDATES, Eviction, Zones};
 
 impl Zones {
     /// The next pages to move home, where a zone has too little room: a run of one block of the zone that no host writes. The
@@ -15,7 +15,7 @@ impl Zones {
             return None;
         }
         let wanting = |&zone: &usize| self.spaces[zone - 1].count() + self.leaving[zone] < self.reserve[zone];
-        let zone = (1..ZONES).find(wanting)?;
+        let zone = (1..=self.spaces.len()).find(wanting)?;
         let is_idle = |&id: &u32| self.map.get(id).writers == 0 && self.map.get(id).away > 0;
         let found = self.map.oldest_first(zone).take(CANDIDATES).find(is_idle);
         self.is_stuck = found.is_none();

@@ -57,7 +57,8 @@ pub(super) struct Map {
     /// Number of entries that the filter was built for.
     most: usize,
     block_pages: u64,
-    orders: [Order; super::ZONES],
+    /// The order of each zone's blocks.
+    orders: Vec<Order>,
     pub(super) looks: Looks,
 }
 
@@ -65,8 +66,8 @@ pub(super) struct Map {
 const FIRST: usize = 1024;
 
 impl Map {
-    /// An empty table, for blocks of this number of pages.
-    pub(super) fn new(block_pages: u64) -> Self {
+    /// An empty table, for blocks of this number of pages in this number of zones.
+    pub(super) fn new(block_pages: u64, zones: usize) -> Self {
         Self {
             entries: Vec::new(),
             places: Vec::new(),
@@ -75,7 +76,7 @@ impl Map {
             filter: Filter::new(FIRST),
             most: FIRST,
             block_pages,
-            orders: [Order { oldest: NONE, newest: NONE }; super::ZONES],
+            orders: vec![Order { oldest: NONE, newest: NONE }; zones],
             looks: Looks::default(),
         }
     }

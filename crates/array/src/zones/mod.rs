@@ -1,4 +1,4 @@
-//! MC-RAIS: three zones with their own chunk sizes over the same members, for blocks that are mostly read, mostly written or
+//! MC-RAIS: zones with their own chunk sizes over the same members, for blocks that are mostly read, mostly written or
 //! both.
 //!
 //! Host addresses are those of the zone of reads, where every page is at home. A block whose access tendency changes moves
@@ -37,7 +37,7 @@ use stripewise_core::request::RequestKind;
 use stripewise_core::table::Table;
 use stripewise_policy::mix::MixSection;
 use stripewise_scheme::Scheme;
-use stripewise_scheme::placement::{WritesAs, ZONES};
+use stripewise_scheme::placement::WritesAs;
 
 use map::{HOME, Map};
 use space::Space;
@@ -150,8 +150,8 @@ pub(crate) struct Zones {
     /// Number of trims in progress.
     trims: u32,
     /// For each zone the number of free pages below which blocks are evicted, and the number of pages that will become free.
-    reserve: [u64; ZONES],
-    leaving: [u64; ZONES],
+    reserve: Vec<u64>,
+    leaving: Vec<u64>,
     eviction: Option<Eviction>,
     /// Whether no block could be evicted: a retry before a request ends would be useless.
     is_stuck: bool,
@@ -173,12 +173,11 @@ impl Zones {
         let spaces: Vec<Space> = geometry.zones().skip(1).map(Space::new).collect();
         let home = geometry.first_zone_pages();
         let below = scheme.zones.evict_below;
-        let mut reserve = [0; ZONES];
-        for (reserve, space) in reserve[1..].iter_mut().zip(&spaces) {
-            *reserve = below.of(space.len()).max(u64::from(below.0 > 0));
-        }
+        let reserved = spaces.iter().map(|space| below.of(space.len()).max(u64::from(below.0 > 0)));
+        let reserve: Vec<u64> = std::iter::once(0).chain(reserved).collect();
+        let zones = reserve.len();
         Self {
-            map: Map::new(scheme.zones.block_pages(page_bytes)),
+            map: Map::new(scheme.zones.block_pages(page_bytes), zones),
             mix: scheme.mix,
             writes_as: scheme.zones.writes_as,
             home,
@@ -198,7 +197,7 @@ impl Zones {
             retired: Vec::new(),
             trims: 0,
             reserve,
-            leaving: [0; ZONES],
+            leaving: vec![0; zones],
             eviction: None,
             is_stuck: false,
             counts: ZoneCounts::default(),
@@ -232,14 +231,14 @@ impl Zones {
         {
             eviction.is_stopped = true;
         }
-        let mix = self.mix;
+        let (mix, mixed) = (self.mix, self.mixed_zones());
         let entry = self.map.get_mut(id);
         match kind {
             RequestKind::Read => entry.mix.note_read(),
             RequestKind::Write => {
                 entry.mix.note_write();
                 entry.writers += 1;
-                let zone = match entry.mix.tendency(&mix) as u8 {
+                let zone = match entry.mix.zone(&mix, mixed) {
                     // Pages that it has in another zone are still there.
                     0 => entry.zone,
                     zone => zone,
@@ -266,6 +265,12 @@ impl Zones {
             page = (page / step + 1) * step;
         }
         self.over(epoch);
+    }
+
+    /// Number of zones of mixed blocks: all but those of reads and of writes.
+    #[inline]
+    fn mixed_zones(&self) -> u8 {
+        (self.spaces.len() - 1) as u8
     }
 
     /// The zone of the array's `page`.
@@ -342,7 +347,7 @@ impl Zones {
             return if under_way.mover == mover { under_way.target } else { NOWHERE };
         }
         let place = self.placed(id, page);
-        let zone = self.map.get(id).mix.tendency(&self.mix) as usize;
+        let zone = usize::from(self.map.get(id).mix.zone(&self.mix, self.mixed_zones()));
         let stays = zone == self.zone_of(place);
         if stays && (zone == 0 || self.writes_as == WritesAs::InPlace) {
             return place;

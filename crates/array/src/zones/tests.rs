@@ -2,7 +2,7 @@
 
 use super::*;
 use stripewise_core::members::Members;
-use stripewise_scheme::placement::{ZoneSection, ZonesSection};
+use stripewise_scheme::placement::{MixedZones, ZoneSection, ZonesSection};
 
 /// Blocks of four pages that are classified at their second access, in chunks of 4, 2 and 1 pages.
 fn zones(awaits_flush: bool, more: &str) -> Zones {
@@ -72,6 +72,35 @@ fn a_block_moves_to_the_zone_of_its_tendency_as_it_is_written_again_and_only_the
     assert_eq!(write(&mut zones, 0, 6, 6), [(32, 1)]);
     assert_eq!(read(&mut zones, 4, 7), [(4, 1), (64, 1), (32, 1), (7, 1)]);
     assert_eq!(zones.counts().moved, 3);
+}
+
+/// Zones of eight pages on each member for blocks that are mostly read and mostly written, and for `mixed` kinds in between.
+fn zones_between(mixed: usize) -> Zones {
+    let mixed = vec!["{ chunk = '8KiB' }"; mixed].join(", ");
+    let text = format!(
+        "name = 'test'\n[placement]\npolicy = 'mc-rais'\n[mix]\nhistory = 2\n[zones]\nblock = '16KiB'\n\
+         reads.chunk = '16KiB'\nmixed = [{mixed}]\nwrites.chunk = '4KiB'"
+    );
+    let scheme = Scheme::from_toml("test", &text).unwrap();
+    let pages = 16 + 8 * scheme.zones.mixed.0.len() as u32;
+    let members = Members { volatile_cache: false, ..Members::opaque(5, 4096, pages) };
+    Zones::new(&scheme, &scheme.resolve(&members, false).unwrap(), 4096, false)
+}
+
+#[test]
+fn blocks_between_go_to_the_zone_of_their_share_of_writes_and_without_one_stay_where_they_are() {
+    // Each zone has 32 pages for data.
+    let place = |mixed: usize, reads: u64, writes: u64| {
+        let mut zones = zones_between(mixed);
+        write(&mut zones, 0, 0, 0);
+        (0..reads).for_each(|_| drop(read(&mut zones, 0, 0)));
+        (1..writes).for_each(|_| drop(write(&mut zones, 0, 0, 0)));
+        zones.audit().unwrap();
+        zones.place(0) / 32
+    };
+    assert_eq!([place(3, 6, 4), place(3, 5, 5), place(3, 4, 6), place(3, 0, 4)], [1, 2, 3, 4]);
+    assert_eq!([place(1, 6, 4), place(1, 4, 6), place(1, 0, 4)], [1, 1, 2]);
+    assert_eq!([place(0, 6, 4), place(0, 4, 6), place(0, 0, 4)], [0, 0, 1]);
 }
 
 #[test]
@@ -213,15 +242,26 @@ fn what_a_file_leaves_out_of_a_zone_is_its_default() {
     let scheme = Scheme::from_toml("test", text).unwrap();
     let default = ZonesSection::default();
     let writes = ZoneSection { parts: 3, ..default.writes };
-    let mixed = ZoneSection { chunk: stripewise_base::units::Bytes(16 << 10), ..default.mixed };
-    assert_eq!(scheme.zones, ZonesSection { writes, mixed, ..default });
+    let of = |kib: u64, parts| ZoneSection { chunk: stripewise_base::units::Bytes(kib << 10), parts };
+    assert_eq!(scheme.zones, ZonesSection { writes, mixed: MixedZones(vec![of(16, 1)]), ..default });
     assert_eq!(
         Scheme::from_toml("test", &scheme.to_toml()).unwrap(),
         scheme,
         "and it is read as it is written"
     );
-    let error = Scheme::from_toml("test", "name = 'test'\n[zones]\nwrites.part = 3").unwrap_err().to_string();
-    assert!(error.contains("`parts`"), "{error}");
+    let several = "name = 'test'\n[zones]\nmixed = [{ chunk = '16KiB' }, { parts = 2 }]";
+    let several = Scheme::from_toml("test", several).unwrap();
+    assert_eq!(several.zones.mixed, MixedZones(vec![of(16, 1), of(8, 2)]));
+    let none = Scheme::from_toml("test", "name = 'test'\n[zones]\nmixed = []").unwrap();
+    for scheme in [several, none] {
+        assert_eq!(Scheme::from_toml("test", &scheme.to_toml()).unwrap(), scheme);
+    }
+    for zone in ["writes.part = 3", "mixed.part = 3", "mixed = [{ part = 3 }]"] {
+        let error = Scheme::from_toml("test", &format!("name = 'test'\n[zones]\n{zone}")).unwrap_err();
+        assert!(error.to_string().contains("`parts`"), "{error}");
+    }
+    let error = Scheme::from_toml("test", "name = 'test'\n[zones]\nmixed = '8KiB'").unwrap_err().to_string();
+    assert!(error.contains("a list of zones"), "{error}");
 }
 
 #[test]
@@ -236,6 +276,7 @@ fn zones_without_meaning_are_refused_with_the_reason() {
     assert!(refused("[zones]\nwrites.chunk = '2KiB'").contains("a multiple of the member's page"));
     assert!(refused("[zones]\nwrites = { chunk = '4KiB', parts = 0 }").contains("1 to 65536 parts"));
     assert!(refused("[zones]\nwrites = { chunk = '4KiB', parts = 1000 }").contains("no zone a chunk"));
+    assert!(refused(&format!("[zones]\nmixed = [{}]", "{}, ".repeat(15))).contains("at most 14 zones"));
     assert!(refused("[zones]\nblock = '6KiB'").contains("whole pages"));
     assert!(refused("[zones]\nevict_below = '100%'").contains("anything to hold"));
     assert!(refused("[mix]\nhistory = 0").contains("1 to 255 accesses"));

@@ -2,7 +2,9 @@
 //! they are usually full.
 
 use stripewise_array::MixSection;
-use stripewise_array::placement::{FreePages, PlacementPolicy, WritesAs, ZoneSection, ZonesSection};
+use stripewise_array::placement::{
+    FreePages, MixedZones, PlacementPolicy, WritesAs, ZoneSection, ZonesSection,
+};
 use stripewise_base::prng::Prng;
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;
@@ -72,5 +74,14 @@ pub(crate) fn sections(draw: &mut Draw, page: u64) -> (ZonesSection, MixSection)
     let writes_as = draw.one_of(&[WritesAs::InPlace, WritesAs::Log, WritesAs::Log]);
     let free_pages = draw.one_of(&[FreePages::Data, FreePages::Zeros, FreePages::Zeros]);
     let open_rows = if free_pages == FreePages::Zeros { draw.one_of(&[1, 1, 3, 3, 3, 16, 16]) } else { 0 };
+    // Mostly the paper's one zone of mixed blocks; no zone, or several.
+    let mixed = match draw.one_of(&[1, 1, 1, 0, 2, 3]) {
+        0 => Vec::new(),
+        count => {
+            let finer = |at: u64| Bytes((mixed.chunk.0 / page).div_ceil(1 << at) * page);
+            (0..count).map(|at| ZoneSection { chunk: finer(at), ..mixed }).collect()
+        }
+    };
+    let mixed = MixedZones(mixed);
     (ZonesSection { reads, mixed, writes, block, evict_below, writes_as, free_pages, open_rows }, mix)
 }

@@ -258,9 +258,9 @@ fn drawn(seeds: u64) -> (BTreeMap<String, u32>, u32) {
             count(format!("{level} elastic"));
         }
         if case.scheme.placement.facts().has_zones {
-            let (zones, mix, page) = (case.scheme.zones, case.scheme.mix, u64::from(case.page_bytes()));
-            let zone_chunks = [zones.reads, zones.mixed, zones.writes].map(|zone| zone.chunk.0 / page);
-            count(format!("zones with chunks of {zone_chunks:?}"));
+            let (zones, mix, page) = (&case.scheme.zones, case.scheme.mix, u64::from(case.page_bytes()));
+            count(format!("zones, of which {} of mixed blocks", zones.mixed.0.len()));
+            count(format!("zones with chunks of {:?} pages", zones.reads.chunk.0 / page));
             count(format!("zones of blocks of {} pages", zones.block.0 / page));
             count(format!("zones left below {}", zones.evict_below));
             count(format!("zones written as {:?}", zones.writes_as));

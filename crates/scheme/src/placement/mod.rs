@@ -20,8 +20,7 @@ pub use facts::{Facts, MEMBERS, RestartFrom};
 pub use journal::{JOURNAL_MEMBERS, JournalPolicy, JournalSection};
 pub use parity_log::{COMMITS_MAX, ROW_DELTAS_MAX, ROWS_MAX};
 pub use parity_log::{Commit, ParityLoggingSection};
-pub use zones::{FreePages, WritesAs, ZoneSection, ZonesSection};
-pub use zones::{ZONES, ZonePages};
+pub use zones::{FreePages, MixedZones, WritesAs, ZonePages, ZoneSection, ZonesSection};
 
 /// The placement section of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

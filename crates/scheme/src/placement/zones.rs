@@ -2,18 +2,23 @@
 //!
 //! Source: paper 004, sections 3.1 and 4.1; what it leaves open is marked.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stripewise_base::share::Share;
 use stripewise_base::units::Bytes;
 
 /// The zones section of a scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Given")]
 pub struct ZonesSection {
     /// The zone of read-intensive blocks and of new blocks. Its capacity is the capacity for hosts.
     pub reads: ZoneSection,
-    /// The zone of mixed blocks.
-    pub mixed: ZoneSection,
+    /// The zones of mixed blocks, from those that are read more to those that are written more: each takes an equal part of the
+    /// range between `mix.reads_below` and `mix.writes_above`. Without any, mixed blocks count as read-intensive.
+    pub mixed: MixedZones,
     /// The zone of write-intensive blocks.
     pub writes: ZoneSection,
     /// The unit of classification (choice; the largest chunk).
@@ -63,12 +68,25 @@ pub struct ZoneSection {
     pub parts: u32,
 }
 
+/// The zones of mixed blocks: a table where there is one, a list of tables otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MixedZones(pub Vec<ZoneSection>);
+
+impl Serialize for MixedZones {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0[..] {
+            [one] => one.serialize(serializer),
+            several => several.serialize(serializer),
+        }
+    }
+}
+
 /// The section as written in a file: settings that are left out have the zone's default.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Given {
     reads: GivenZone,
-    mixed: GivenZone,
+    mixed: GivenMixed,
     writes: GivenZone,
     block: Option<Bytes>,
     evict_below: Option<Share>,
@@ -84,16 +102,50 @@ struct GivenZone {
     parts: Option<u32>,
 }
 
+struct GivenMixed(Vec<GivenZone>);
+
+impl Default for GivenMixed {
+    fn default() -> Self {
+        Self(vec![GivenZone::default()])
+    }
+}
+
+impl<'de> Deserialize<'de> for GivenMixed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrSeveral)
+    }
+}
+
+/// Reads a table, or a list of tables. (An untagged enum would lose what is wrong inside a table.)
+struct OneOrSeveral;
+
+impl<'de> Visitor<'de> for OneOrSeveral {
+    type Value = GivenMixed;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a zone, as { chunk = \"8KiB\", parts = 1 }, or a list of zones")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<GivenMixed, A::Error> {
+        let zone = GivenZone::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(GivenMixed(vec![zone]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<GivenMixed, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(GivenMixed)
+    }
+}
+
 impl From<Given> for ZonesSection {
     fn from(given: Given) -> Self {
-        let default = Self::default();
+        let (default, default_mixed) = (Self::default(), MIXED);
         let zone = |given: GivenZone, default: ZoneSection| ZoneSection {
             chunk: given.chunk.unwrap_or(default.chunk),
             parts: given.parts.unwrap_or(default.parts),
         };
         Self {
             reads: zone(given.reads, default.reads),
-            mixed: zone(given.mixed, default.mixed),
+            mixed: MixedZones(given.mixed.0.into_iter().map(|given| zone(given, default_mixed)).collect()),
             writes: zone(given.writes, default.writes),
             block: given.block.unwrap_or(default.block),
             evict_below: given.evict_below.unwrap_or(default.evict_below),
@@ -104,13 +156,16 @@ impl From<Given> for ZonesSection {
     }
 }
 
+/// The zone of mixed blocks. Printed: paper 004, section 3.1 and figure 3.
+const MIXED: ZoneSection = ZoneSection { chunk: Bytes(8 << 10), parts: 1 };
+
 impl Default for ZonesSection {
     fn default() -> Self {
         // Printed: paper 004, section 3.1 and figure 3, and zones of one size in section 4.1.
         let zone = |chunk: u64| ZoneSection { chunk: Bytes(chunk << 10), parts: 1 };
         Self {
             reads: zone(32),
-            mixed: zone(8),
+            mixed: MixedZones(vec![MIXED]),
             writes: zone(4),
             block: Bytes(32 << 10),
             evict_below: Share(10_000),
@@ -121,14 +176,15 @@ impl Default for ZonesSection {
     }
 }
 
-/// Number of zones of an array: of reads, mixed, of writes.
-pub const ZONES: usize = 3;
-
 /// A zone over given members, in pages: its chunk size, and its size on each member.
 pub type ZonePages = (u32, u32);
 
 /// The most pages of a block; more are refused.
 const BLOCK_PAGES_MAX: u64 = 4096;
+
+/// The most zones of mixed blocks; more are refused. Sixteen zones are more than chunk sizes that differ between a page and a
+/// large chunk.
+const MIXED_MAX: usize = 14;
 
 /// The most parts of a zone; more are refused.
 const PARTS_MAX: u32 = 1 << 16;
@@ -139,8 +195,10 @@ impl ZonesSection {
     }
 
     /// The zones in their order on the members: of reads, mixed, of writes.
-    pub fn zones(&self) -> [(&'static str, ZoneSection); ZONES] {
-        [("zones.reads", self.reads), ("zones.mixed", self.mixed), ("zones.writes", self.writes)]
+    pub fn zones(&self) -> impl Iterator<Item = (&'static str, ZoneSection)> + '_ {
+        let mixed = self.mixed.0.iter().map(|&zone| ("zones.mixed", zone));
+        let (reads, writes) = (("zones.reads", self.reads), ("zones.writes", self.writes));
+        std::iter::once(reads).chain(mixed).chain(std::iter::once(writes))
     }
 
     /// Pages of a block.
@@ -156,13 +214,16 @@ impl ZonesSection {
         &self,
         page_bytes: u32,
         member_pages: u32,
-    ) -> Result<[ZonePages; ZONES], (&'static str, String, &'static str)> {
+    ) -> Result<Vec<ZonePages>, (&'static str, String, &'static str)> {
         let page = u64::from(page_bytes);
-        let zones = self.zones();
         let largest = self.reads.chunk.0;
-        let mut found = [(0, 0); ZONES];
-        let parts: u64 = zones.iter().map(|(_, zone)| u64::from(zone.parts)).sum();
-        for ((key, zone), found) in zones.into_iter().zip(&mut found) {
+        let mut found = Vec::new();
+        let parts: u64 = self.zones().map(|(_, zone)| u64::from(zone.parts)).sum();
+        if self.mixed.0.len() > MIXED_MAX {
+            let reason = "must be at most 14 zones: an array has at most 16";
+            return Err(("zones.mixed", format!("{} zones", self.mixed.0.len()), reason));
+        }
+        for (key, zone) in self.zones() {
             let refuse = |reason| Err((key, format!("{{ chunk = \"{}\" }}", zone.chunk), reason));
             let chunk = zone.chunk.0;
             if chunk == 0 || !chunk.is_multiple_of(page) || chunk > u64::from(member_pages) * page {
@@ -172,7 +233,7 @@ impl ZonesSection {
                 return refuse("must divide the chunk of zones.reads");
             }
             if zone.parts == 0 || zone.parts > PARTS_MAX {
-                let reason = "must be 1 to 65536 parts: every class of blocks has a zone";
+                let reason = "must be 1 to 65536 parts: every class of blocks has a zone; mixed = [] leaves that of mixed blocks out";
                 return Err((key, format!("{{ parts = {} }}", zone.parts), reason));
             }
             let chunks = u64::from(member_pages) * u64::from(zone.parts) / parts / (largest / page);
@@ -181,7 +242,7 @@ impl ZonesSection {
                     "leaves no zone a chunk on these members; use smaller chunks or larger members",
                 );
             }
-            *found = ((chunk / page) as u32, (chunks * (largest / page)) as u32);
+            found.push(((chunk / page) as u32, (chunks * (largest / page)) as u32));
         }
         let block = self.block_pages(page_bytes);
         if !self.block.0.is_multiple_of(page) || block == 0 || block > BLOCK_PAGES_MAX {

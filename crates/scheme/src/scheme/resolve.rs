@@ -174,7 +174,7 @@ impl Scheme {
             groups: self.geometry.groups,
             chunk_bytes: self.geometry.chunk.map_or(chunk, |chunk| chunk.0),
             page_bytes: members.page_bytes,
-            member_pages: zones.map_or(pages, |zones| zones[0].1),
+            member_pages: zones.as_ref().map_or(pages, |zones| zones[0].1),
             rotation: self.geometry.rotation,
             rotate_every: self.geometry.rotate_every,
             membership: self.geometry.membership,

@@ -4,11 +4,11 @@ use stripewise_core::geometry::Geometry;
 use stripewise_core::members::Members;
 
 use super::{Scheme, SchemeError};
-use crate::placement::{FirstWrites, FreePages, ZONES, ZonePages};
+use crate::placement::{FirstWrites, FreePages, ZonePages};
 
 impl Scheme {
     /// The zones of this scheme, if it has any: for each zone its chunk and its share of each member, in pages.
-    pub(super) fn zones_over(&self, members: &Members) -> Result<Option<[ZonePages; ZONES]>, SchemeError> {
+    pub(super) fn zones_over(&self, members: &Members) -> Result<Option<Vec<ZonePages>>, SchemeError> {
         if !self.placement.facts().has_zones {
             return Ok(None);
         }
