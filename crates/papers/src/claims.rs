@@ -3,7 +3,7 @@
 use minijinja::value::Value;
 use serde_json::{Map, json};
 
-use crate::document::{Claim, Reading, Text};
+use crate::document::{Claim, Column, Reading, Text};
 use crate::error::Error;
 use crate::kind::Kind;
 use crate::language::{NOTHING, in_one_line, items, of_json, of_table};
@@ -58,6 +58,14 @@ struct Heading {
     departs: Option<String>,
 }
 
+/// What several seeds measured of a claim in some columns.
+pub(crate) struct Taken {
+    samples: Vec<Sample>,
+    /// For each column the text of its value, and the interval of that over several seeds.
+    pub(crate) measured: Vec<String>,
+    intervals: Vec<Option<Interval>>,
+}
+
 /// What one seed measured of a claim.
 struct Sample {
     /// For each column that the claim is measured in: the names that its expressions find, its value among them.
@@ -80,7 +88,7 @@ impl Paper {
         seeds: &[&[Measured]],
         more: &More<'_>,
     ) -> Result<Findings, Error> {
-        let columns = self.document.column.iter().map(|column| Heading {
+        let columns = self.columns().map(|column| Heading {
             title: column.title.to_string(),
             key: column.key.to_string(),
             departs: column.departs.as_ref().map(|text| in_one_line(text)),
@@ -91,21 +99,12 @@ impl Paper {
     }
 
     fn judge(&self, claim: &Claim, seeds: &[&[Measured]], more: &More<'_>) -> Result<Finding, Error> {
-        let samples: Vec<Sample> =
-            seeds.iter().map(|measured| self.sample(claim, measured, more)).collect::<Result<_, _>>()?;
+        let columns: Vec<_> =
+            self.columns().map(|column| claim.is_measured_in(column).then_some(column)).collect();
+        let taken = self.take(claim, &columns, seeds, more)?;
+        let typical: Vec<Value> = (0..columns.len()).map(|at| taken.typical(at)).collect();
+        let Taken { samples, measured, intervals } = taken;
         let first = &samples[0];
-        let kinds = self.kinds(claim, &samples)?;
-        let (mut measured, mut intervals) = (Vec::new(), Vec::new());
-        for (at, column) in first.columns.iter().enumerate() {
-            let of_seeds = samples.iter().filter_map(|sample| sample.columns[at].as_ref());
-            let interval =
-                Interval::of(&of_seeds.map(|(_, value)| value.clone()).collect::<Vec<_>>(), &kinds);
-            measured.push(match column {
-                Some((names, value)) => self.shown(claim, names, value, interval.as_ref())?,
-                None => NOTHING.to_owned(),
-            });
-            intervals.push(interval);
-        }
         let judged = first.columns.iter().position(Option::is_some);
         let interval = judged.and_then(|at| intervals[at].as_ref());
         let verdict = match self.verdict_of(claim, &samples, judged, &intervals)? {
@@ -114,13 +113,7 @@ impl Paper {
             _ if seeds.len() < 2 => Verdict::OneSeed,
             judged => judged,
         };
-        let typical =
-            intervals.iter().zip(&first.columns).map(|(interval, column)| match (interval, column) {
-                (Some(interval), _) => interval.typical.clone(),
-                (None, Some((_, value))) => value.clone(),
-                (None, None) => Value::from(()),
-            });
-        let mut names = with(first.judged(judged), "values", typical.collect::<Vec<_>>().into());
+        let mut names = with(first.judged(judged), "values", typical.into());
         if let Some(interval) = interval {
             names.insert("value".to_owned(), interval.typical.clone());
         }
@@ -142,6 +135,46 @@ impl Paper {
         })
     }
 
+    /// The columns in which a claim is judged: its readings, or the first in which it is measured.
+    pub(crate) fn judged(&self, claim: &Claim) -> Vec<&Column> {
+        let readings = &reading(claim).columns;
+        let mut measured = self.columns().filter(|column| claim.is_measured_in(column));
+        if readings.is_empty() {
+            return measured.next().into_iter().collect();
+        }
+        measured.filter(|column| readings.iter().any(|key| **key == *column.key)).collect()
+    }
+
+    /// The columns of the table of claims.
+    fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.document.column.iter().filter(|column| !column.explains)
+    }
+
+    /// What several seeds measured of a claim in these columns; nothing in those that are none.
+    pub(crate) fn take(
+        &self,
+        claim: &Claim,
+        columns: &[Option<&Column>],
+        seeds: &[&[Measured]],
+        more: &More<'_>,
+    ) -> Result<Taken, Error> {
+        let samples = seeds.iter().map(|measured| self.sample(claim, columns, measured, more));
+        let samples: Vec<Sample> = samples.collect::<Result<_, _>>()?;
+        let kinds = self.kinds(claim, &samples)?;
+        let (mut measured, mut intervals) = (Vec::new(), Vec::new());
+        for (at, column) in samples[0].columns.iter().enumerate() {
+            let of_seeds = samples.iter().filter_map(|sample| sample.columns[at].as_ref());
+            let interval =
+                Interval::of(&of_seeds.map(|(_, value)| value.clone()).collect::<Vec<_>>(), &kinds);
+            measured.push(match column {
+                Some((names, value)) => self.shown(claim, names, value, interval.as_ref())?,
+                None => NOTHING.to_owned(),
+            });
+            intervals.push(interval);
+        }
+        Ok(Taken { samples, measured, intervals })
+    }
+
     /// The verdict on a claim: of the column that is judged, or over all readings of a text that does not decide.
     fn verdict_of(
         &self,
@@ -158,7 +191,7 @@ impl Paper {
             of(judged)?
         } else {
             let is_reading = |key: &str| readings.iter().any(|reading| **reading == *key);
-            let columns = self.document.column.iter().zip(&samples[0].columns).enumerate();
+            let columns = self.columns().zip(&samples[0].columns).enumerate();
             let measured =
                 columns.filter(|(_, (column, sample))| is_reading(&column.key) && sample.is_some());
             let readings = measured.map(|(at, _)| at);
@@ -199,16 +232,22 @@ impl Paper {
         Ok(Verdict::worst(verdicts))
     }
 
-    /// What one seed measured of a claim, in each of its columns.
-    fn sample(&self, claim: &Claim, measured: &[Measured], more: &More<'_>) -> Result<Sample, Error> {
+    /// What one seed measured of a claim, in each of these columns.
+    fn sample(
+        &self,
+        claim: &Claim,
+        asked: &[Option<&Column>],
+        measured: &[Measured],
+        more: &More<'_>,
+    ) -> Result<Sample, Error> {
         let mut names = self.names(measured, more)?;
         names.extend(of_table(&claim.set));
         let mut columns = Vec::new();
-        for column in &self.document.column {
-            if claim.columns.as_ref().is_some_and(|keys| keys.iter().all(|key| **key != *column.key)) {
+        for column in asked {
+            let Some(column) = column else {
                 columns.push(None);
                 continue;
-            }
+            };
             let mut names = names.clone();
             names.insert("points".to_owned(), self.select(column.points.as_ref(), measured)?);
             names.extend(of_table(&column.set));
@@ -287,6 +326,22 @@ impl Paper {
             }
         }
         Ok(points.into())
+    }
+}
+
+impl Taken {
+    /// The typical value in a column.
+    pub(crate) fn typical(&self, at: usize) -> Value {
+        match (&self.intervals[at], &self.samples[0].columns[at]) {
+            (Some(interval), _) => interval.typical.clone(),
+            (None, Some((_, value))) => value.clone(),
+            (None, None) => Value::from(()),
+        }
+    }
+
+    /// The names of the first column with the first seed.
+    pub(crate) fn names(&self) -> &Attributes {
+        self.samples[0].judged(Some(0))
     }
 }
 

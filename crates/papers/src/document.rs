@@ -9,6 +9,7 @@ use stripewise_base::suggest::{ConfigError, read_toml, unknown};
 use toml::{Spanned, Table};
 
 use crate::error::Error;
+use crate::explain::ChangeOf;
 use crate::verdict::Verdict;
 
 /// A string of the file that knows its place, so that an error can show it.
@@ -280,6 +281,13 @@ pub(crate) struct Column {
     pub(crate) departs: Option<Text>,
     /// The points that it is of, an expression; all when left out.
     pub(crate) points: Option<Text>,
+    /// What alone it changes against the column `from`.
+    pub(crate) change: Option<ChangeOf>,
+    /// The key of that column; the first one when left out.
+    pub(crate) from: Option<Text>,
+    /// Whether it is measured only where a claim is explained.
+    #[serde(default)]
+    pub(crate) explains: bool,
     /// What the expressions of a claim find in it.
     #[serde(default)]
     pub(crate) set: Table,
@@ -312,6 +320,8 @@ pub(crate) struct Claim {
     pub(crate) define: Option<Definitions>,
     /// What was measured in a column, an expression.
     pub(crate) value: Option<Text>,
+    /// The printed numbers in the shape of `value`, an expression: what changes are measured by where the claim is explained.
+    pub(crate) printed_value: Option<Text>,
     /// The kind of its numbers, or one for each member of its list; gains when left out.
     pub(crate) kind: Option<Vec<Text>>,
     /// The same in words, a template.
@@ -320,6 +330,14 @@ pub(crate) struct Claim {
     pub(crate) verdict: Option<Text>,
     /// What speaks for the verdict, a template.
     pub(crate) rationale: Option<Text>,
+}
+
+impl Claim {
+    /// Whether it is measured in a column.
+    pub(crate) fn is_measured_in(&self, column: &Column) -> bool {
+        let is_its = |keys: &Vec<Text>| keys.iter().any(|key| **key == *column.key);
+        self.columns.as_ref().is_none_or(is_its)
+    }
 }
 
 /// A figure or a table that the paper prints, or a part of its text that makes claims.
@@ -455,6 +473,7 @@ impl Document {
             (&mut claim.printed, &base.printed),
             (&mut claim.needs, &base.needs),
             (&mut claim.value, &base.value),
+            (&mut claim.printed_value, &base.printed_value),
             (&mut claim.shown, &base.shown),
             (&mut claim.verdict, &base.verdict),
             (&mut claim.rationale, &base.rationale),
@@ -477,6 +496,14 @@ impl Document {
                 self.paper.span.clone(),
                 "a paper has at least one [[claim]] and one [[column]]".to_owned(),
             ));
+        }
+        for column in &self.column {
+            column.from.iter().try_for_each(|key| known("column", key, &columns))?;
+            if column.change.is_none() && (column.explains || column.from.is_some()) {
+                let reason =
+                    "a column that explains, or comes `from` another, says what it changes: write `change`";
+                return Err((column.key.span.clone(), reason.to_owned()));
+            }
         }
         for claim in &self.claim {
             for (key, value) in [

@@ -247,7 +247,7 @@ fn numbers(list: &Value) -> Result<Vec<f64>, Failure> {
 }
 
 /// A number, or `none`.
-fn number(value: &Value) -> Result<Option<f64>, Failure> {
+pub(crate) fn number(value: &Value) -> Result<Option<f64>, Failure> {
     if value.is_undefined() {
         return Err(refuse("a value is missing; see that each name is there"));
     }

@@ -29,6 +29,18 @@ macro_rules! shipped {
 const SHIPPED: [(&str, &str, &str, &str); 5] =
     [shipped!("000"), shipped!("001"), shipped!("002"), shipped!("003"), shipped!("004")];
 
+/// What is measured of the claims that are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// All columns, and all maps where all claims are asked for.
+    #[default]
+    All,
+    /// The columns that are judged.
+    Judged,
+    /// What each becomes by one change at a time: the columns that change one thing, and those that they change.
+    Explained,
+}
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct EvaluationOptions {
@@ -40,6 +52,8 @@ pub struct EvaluationOptions {
     pub traces: Option<PathBuf>,
     /// Ids of claims, in order.
     pub claims: Vec<String>,
+    /// What of them is measured.
+    pub part: Part,
     /// Seed of everything random.
     pub seed: u64,
     /// The directory of results.

@@ -14,11 +14,11 @@ use stripewise_trace::OpenOptions;
 use stripewise_trace::fold::Fold;
 use stripewise_trace::stats::{PAGE_BYTES, Stats};
 
-use crate::document::{Definitions, Group, Scheme, SliceFile, Text};
+use crate::document::{Claim, Definitions, Group, Scheme, SliceFile, Text};
 use crate::error::Error;
 use crate::language::{items, of_table, of_toml};
 use crate::names::Names;
-use crate::paper::{EvaluationOptions, Paper};
+use crate::paper::{EvaluationOptions, Paper, Part};
 use crate::point::{ATTRIBUTE, Attributes, StudyPoint};
 use crate::speed::REAL_TIME;
 
@@ -84,6 +84,8 @@ impl Paper {
             ("asked".to_owned(), requests),
             ("claims".to_owned(), options.claims.iter().map(Value::from).collect()),
             ("quick".to_owned(), options.quick.into()),
+            ("explain".to_owned(), (options.part == Part::Explained).into()),
+            ("judged".to_owned(), (options.part == Part::Judged).into()),
             ("real".to_owned(), false.into()),
             ("speed".to_owned(), REAL_TIME.into()),
         ]);
@@ -119,7 +121,7 @@ impl Paper {
         for claim in
             self.document.claim.iter().filter(|claim| options.claims.iter().any(|id| **id == *claim.id))
         {
-            if all || self.language.holds(claim.needs.as_ref(), &names)? {
+            if all && options.part == Part::All || self.needs(claim, options.part, &names)? {
                 needed_by.push(&*claim.id);
             }
         }
@@ -133,6 +135,22 @@ impl Paper {
             }
         }
         Ok(Some(point).filter(|point| !needed_by.is_empty() && !point.schemes.is_empty()))
+    }
+
+    /// Whether a claim needs a point for this part of what is measured.
+    fn needs(&self, claim: &Claim, part: Part, point: &Value) -> Result<bool, Error> {
+        let is_needed = self.language.holds(claim.needs.as_ref(), point)?;
+        let columns = match part {
+            Part::All => return Ok(is_needed),
+            Part::Judged => self.judged(claim),
+            Part::Explained => self.explaining(claim),
+        };
+        for column in columns {
+            if (is_needed || column.explains) && self.language.holds(column.points.as_ref(), point)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The ids that an expression lists.

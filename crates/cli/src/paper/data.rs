@@ -22,6 +22,12 @@ const PAPERS: [(&str, stripewise_report::Paper); 5] = {
 pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outcome {
     let paper = Paper::find(number)?;
     let options = args.options(number, paper.claims())?;
+    let explained = paper.explained();
+    if let Some(row) = args.explain.as_ref().filter(|row| !explained.contains(row)) {
+        let known = explained.join(", ");
+        let reason = format!("no column changes one thing of it; paper {number} can explain {known}");
+        return Err(Failure::usage(format!("--explain {row}: {reason}")));
+    }
     for absent in paper.missing(&options) {
         context.remark(&format!("skipped: {absent}"));
     }
@@ -53,6 +59,10 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
         more.push(("decisions", decisions.json()));
     }
     let all: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
+    if let Some(row) = &args.explain {
+        let explanation = paper.explanation(row, &all, &more)?;
+        return args.finish(report, explanation.json(), &explanation.markdown(), None, &spans, context);
+    }
     let findings = paper.findings(&options.claims, &all, &more)?;
     let maps = paper.maps(&all, &more)?;
     let json = paper.json(&findings, &maps, all[0], &more)?;

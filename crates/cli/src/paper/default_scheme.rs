@@ -10,6 +10,10 @@ use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 
 pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
+    if args.explain.is_some() || args.judged {
+        let option = if args.judged { "--judged" } else { "--explain" };
+        return Err(Failure::usage(format!("{option}: the default scheme has no readings; name a paper")));
+    }
     let seeds = u32::try_from(args.seeds.get()).ok().and_then(NonZero::new);
     let seeds = seeds.ok_or_else(|| Failure::usage("--seeds: give a smaller number"))?;
     let options = args.options("default", PlannedClaim::ids())?;

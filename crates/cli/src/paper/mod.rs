@@ -11,7 +11,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::{Value, json};
 use stripewise_base::human;
 use stripewise_base::units::Count;
-use stripewise_papers::{EvaluationOptions, Paper, TABLES, claims_of};
+use stripewise_papers::{EvaluationOptions, Paper, Part, TABLES, claims_of};
 use stripewise_report::Report;
 use stripewise_results::shared;
 use stripewise_runs::{Comparison, ComparisonSpec, Finished, bibliography};
@@ -39,6 +39,10 @@ const EXAMPLES: &[Example] = &[
     ),
     ("stripewise paper all --quick --out results", "every paper, with a report of its own each"),
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, as JSON"),
+    (
+        "stripewise paper 002 --explain 2a --seeds 5",
+        "what the difference to the printed result is made of, by one change at a time",
+    ),
 ];
 
 /// Repeat a paper's evaluation, and judge its claims
@@ -85,6 +89,20 @@ pub(crate) struct Args {
     /// Only these claims, as in 0a,0c [default: all, 0a to 0i, 1a to 1h, 2a to 2h, 3a to 3m, 4a to 4d and fig2, or 5a to 5g]
     #[arg(long, value_name = "ROW,...", value_delimiter = ',')]
     rows: Vec<String>,
+
+    /// Measure only the columns that are judged: no others, no maps
+    ///
+    /// Repeats what the verdicts rest on in a fraction of the time.
+    #[arg(long)]
+    judged: bool,
+
+    /// Explain one claim: what it becomes by one change at a time
+    ///
+    /// Measures the judged column and those that differ from it, or from another, in one thing alone: a rule of the scheme or the
+    /// device, where requests go (skew), when they come (load), what the SSDs hold at first (state), or what each side is given
+    /// (means). Prints each with the share of the gap to the printed result that it closes. Changes do not add up.
+    #[arg(long, value_name = "ROW", conflicts_with_all = ["rows", "judged"])]
+    explain: Option<String>,
 
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = comparison::seed)]
@@ -177,10 +195,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
 
 /// Every paper, each with results of its own.
 fn all(args: &Args, context: &mut Context<'_>) -> Outcome {
-    if !args.rows.is_empty() {
-        return Err(Failure::usage(
-            "--rows: each paper has results of its own; name the paper instead of `all`",
-        ));
+    let option = if args.explain.is_some() { "--explain" } else { "--rows" };
+    if !args.rows.is_empty() || args.explain.is_some() {
+        return Err(Failure::usage(format!(
+            "{option}: each paper has results of its own; name the paper instead of `all`",
+        )));
     }
     for (paper, directory) in Which::EACH {
         run(Args { paper, out: args.out.join(directory), ..args.clone() }, context)?;
@@ -208,10 +227,19 @@ impl Args {
         if requests == Some(0) {
             return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
         }
-        let claims = claims_of(paper, claims, &self.rows);
-        let claims = claims.map_err(|reason| Failure::usage(format!("--rows {reason}")))?;
+        let (option, rows) = match &self.explain {
+            Some(row) => ("--explain", std::slice::from_ref(row)),
+            None => ("--rows", &self.rows[..]),
+        };
+        let claims = claims_of(paper, claims, rows);
+        let claims = claims.map_err(|reason| Failure::usage(format!("{option} {reason}")))?;
         let (traces, seed, out) = (self.traces.clone(), self.seed, self.out.clone());
-        Ok(EvaluationOptions { requests, quick: self.quick, traces, claims, seed, out })
+        let part = match (&self.explain, self.judged) {
+            (Some(_), _) => Part::Explained,
+            (None, true) => Part::Judged,
+            (None, false) => Part::All,
+        };
+        Ok(EvaluationOptions { requests, quick: self.quick, traces, claims, part, seed, out })
     }
 
     /// Makes the study of each point, one after the other, and hands each with its runs to `take`. Returns each study's name and

@@ -14,12 +14,13 @@ pub use text::{AIM, json, markdown};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EvaluationOptions;
+    use crate::{EvaluationOptions, Part};
 
     #[test]
     fn every_study_resolves_with_the_papers_own_scheme_and_ours() {
         let (requests, claims, out) = (Some(10_000), PlannedClaim::ids(), "results".into());
-        let options = EvaluationOptions { requests, quick: false, traces: None, claims, seed: 1, out };
+        let options =
+            EvaluationOptions { requests, quick: false, traces: None, claims, part: Part::All, seed: 1, out };
         let all = cells(&options).unwrap_or_else(|error| panic!("{error}"));
         for row in PlannedClaim::ALL {
             assert!(all.iter().any(|cell| cell.row.paper() == row.paper()), "{}", row.name());

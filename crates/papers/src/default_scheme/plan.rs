@@ -8,7 +8,7 @@ use stripewise_sim::Layout;
 use stripewise_trace::fold::Fold;
 
 use crate::plan::over_span_of;
-use crate::{Error, EvaluationOptions, Paper, StudyPoint};
+use crate::{Error, EvaluationOptions, Paper, Part, StudyPoint};
 
 /// The results: a paper and its metric each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -212,7 +212,7 @@ pub fn cells(options: &EvaluationOptions) -> Result<Vec<Cell>, Error> {
 
 /// All claims of a paper, as far as they are asked for.
 fn options_of(paper: &Paper, options: &EvaluationOptions) -> EvaluationOptions {
-    EvaluationOptions { traces: None, claims: paper.claims(), ..options.clone() }
+    EvaluationOptions { traces: None, claims: paper.claims(), part: Part::All, ..options.clone() }
 }
 
 /// Adds the studies of a paper's points that are `shown`, each named by an attribute of its point.

@@ -9,6 +9,7 @@ use stripewise_results::{Figure, Figures};
 #[test]
 fn each_workload_of_a_paper_is_compared_once() {
     let options = EvaluationOptions {
+        part: stripewise_papers::Part::All,
         requests: None,
         quick: true,
         traces: None,

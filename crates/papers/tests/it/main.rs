@@ -2,6 +2,7 @@
 
 mod default_scheme;
 mod errors;
+mod explain;
 mod figures;
 mod language;
 mod maps;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use stripewise_papers::{
-    Columns, Error, EvaluationOptions, Findings, Measured, More, Paper, StudyPoint, Verdict,
+    Columns, Error, EvaluationOptions, Findings, Measured, More, Paper, Part, StudyPoint, Verdict,
 };
 
 /// All claims of a paper, in full, with generated requests.
@@ -12,6 +12,7 @@ pub(crate) fn all_claims(paper: &Paper) -> EvaluationOptions {
         quick: false,
         traces: None,
         claims: paper.claims(),
+        part: Part::All,
         seed: 1,
         out: "results".into(),
     }
