@@ -311,6 +311,8 @@ pub(crate) struct Claim {
     pub(crate) settled: Option<Text>,
     /// The study points that it needs, an expression; all when left out.
     pub(crate) needs: Option<Text>,
+    /// The study points that its verdict rests on, an expression; those of the columns that are judged when left out.
+    pub(crate) rests_on: Option<Text>,
     /// The keys of the columns that it is measured in; all when left out.
     pub(crate) columns: Option<Vec<Text>>,
     /// Names of its own.
@@ -472,6 +474,7 @@ impl Document {
             (&mut claim.what, &base.what),
             (&mut claim.printed, &base.printed),
             (&mut claim.needs, &base.needs),
+            (&mut claim.rests_on, &base.rests_on),
             (&mut claim.value, &base.value),
             (&mut claim.printed_value, &base.printed_value),
             (&mut claim.shown, &base.shown),

@@ -142,6 +142,9 @@ impl Paper {
         let is_needed = self.language.holds(claim.needs.as_ref(), point)?;
         let columns = match part {
             Part::All => return Ok(is_needed),
+            Part::Judged if claim.rests_on.is_some() => {
+                return self.language.holds(claim.rests_on.as_ref(), point);
+            }
             Part::Judged => self.judged(claim),
             Part::Explained => self.explaining(claim),
         };

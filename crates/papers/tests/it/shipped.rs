@@ -2,10 +2,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use stripewise_papers::{EvaluationOptions, GainMap, Measured, Paper, StudyPoint, Verdict, claims_of};
+use stripewise_papers::{
+    Columns, EvaluationOptions, GainMap, Measured, Paper, Part, StudyPoint, Verdict, claims_of,
+};
 use stripewise_runs::{Comparison, ComparisonSpec, smallest_bytes};
 
-use crate::support::{ALL_COLUMNS, all_claims, exact, made_up, of_all, only, verdicts};
+use crate::support::{ALL_COLUMNS, all_claims, exact, made_up, made_up_with, of_all, only, verdicts};
 
 fn each(test: impl Fn(Paper)) {
     for number in Paper::shipped() {
@@ -73,6 +75,32 @@ fn each_claim_needs_some_of_the_studies() {
         for claim in paper.claims() {
             let ours = paper.points(&only(&paper, &[&claim])).unwrap_or_else(|error| panic!("{error}")).len();
             assert!(ours > 0 && ours <= all, "{claim}: {ours} of {all}");
+        }
+    });
+}
+
+/// With a seed of its own for each column of each run, so that no two are alike.
+fn drawn(point: &StudyPoint, scheme: &str, columns: &mut Columns) {
+    for name in ALL_COLUMNS {
+        let mut hash = DefaultHasher::new();
+        (point.to_string(), scheme, name).hash(&mut hash);
+        columns.set(name, 1.0 + (hash.finish() % 1000) as f64);
+    }
+}
+
+#[test]
+fn the_judged_columns_alone_give_the_verdicts_of_the_whole_evaluation() {
+    each(|paper| {
+        let whole = all_claims(&paper);
+        let judged = EvaluationOptions { part: Part::Judged, ..whole.clone() };
+        let of = |options: &EvaluationOptions| {
+            let all = made_up_with(&paper, options, drawn);
+            (all.len(), verdicts(&paper, &all))
+        };
+        let ((all, expected), (part, found)) = (of(&whole), of(&judged));
+        assert!(part < all, "{}: {part} of {all} studies", paper.number());
+        for ((claim, one), other) in paper.claims().iter().zip(&found).zip(&expected) {
+            assert_eq!(one, other, "{claim}");
         }
     });
 }
