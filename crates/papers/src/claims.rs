@@ -236,14 +236,14 @@ impl Paper {
     fn sample(
         &self,
         claim: &Claim,
-        asked: &[Option<&Column>],
+        requested: &[Option<&Column>],
         measured: &[Measured],
         more: &More<'_>,
     ) -> Result<Sample, Error> {
         let mut names = self.names(measured, more)?;
         names.extend(of_table(&claim.set));
         let mut columns = Vec::new();
-        for column in asked {
+        for column in requested {
             let Some(column) = column else {
                 columns.push(None);
                 continue;

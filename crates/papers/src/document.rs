@@ -8,8 +8,8 @@ use serde::Deserialize;
 use stripewise_base::suggest::{ConfigError, read_toml, unknown};
 use toml::{Spanned, Table};
 
+use crate::change::ChangeOf;
 use crate::error::Error;
-use crate::explain::ChangeOf;
 use crate::verdict::Verdict;
 
 /// A string of the file that knows its place, so that an error can show it.

@@ -1,14 +1,13 @@
 //! What a gap between a printed and a measured result is made of: what a claim becomes by one change at a time.
 //!
-//! A column of a paper's file that names its `change` differs from another in that alone: in a rule of the scheme or the device, in
-//! where requests go, in when they come, in what the SSDs hold at first, or in what each side is given. Changes are not a sum: two
-//! of them together may do more, or less, than each.
+//! A column of a paper's file that names its `change` differs from another in that alone. Changes are not a sum: two of them
+//! together may do more, or less, than each.
 
 use minijinja::value::{Value, ValueKind};
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use stripewise_base::suggest::unknown;
 
+use crate::change::ChangeOf;
 use crate::document::{Claim, Column, Text};
 use crate::error::Error;
 use crate::language::{NOTHING, items, number};
@@ -16,34 +15,6 @@ use crate::names::Names;
 use crate::paper::Paper;
 use crate::point::{Measured, More};
 use crate::text::table;
-
-/// What a column changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ChangeOf {
-    /// A rule of the scheme or of the device.
-    Rule,
-    /// Where requests go, and how large they are.
-    Skew,
-    /// When requests come.
-    Load,
-    /// What the members hold before the first request.
-    State,
-    /// What a side of the comparison is given.
-    Means,
-}
-
-impl ChangeOf {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rule => "rule",
-            Self::Skew => "skew",
-            Self::Load => "load",
-            Self::State => "state",
-            Self::Means => "means",
-        }
-    }
-}
 
 /// A claim in one column.
 #[derive(Clone, Debug)]
@@ -56,8 +27,8 @@ pub struct Change {
     pub from: Option<String>,
     /// What was measured, with its interval over several seeds.
     pub measured: String,
-    /// By which share it takes each number nearer to the printed one: 1 closes the gap, more passes it, less than 0 widens it. None
-    /// where there is no printed number, no gap or nothing measured.
+    /// By which share it takes each number nearer to the printed one: 1 closes the gap, more passes it, less than 0 widens it.
+    /// None where there is no printed number, no gap or nothing measured.
     pub of_gap: Vec<Option<f64>>,
 }
 
@@ -119,8 +90,8 @@ impl Paper {
             Error::Unknown(unknown("claim", id, &known))
         })?;
         let columns = self.explaining(claim);
-        let asked: Vec<Option<&Column>> = columns.iter().map(|column| Some(*column)).collect();
-        let taken = self.take(claim, &asked, seeds, more)?;
+        let expected: Vec<Option<&Column>> = columns.iter().map(|column| Some(*column)).collect();
+        let taken = self.take(claim, &expected, seeds, more)?;
         let names = Names::value("name", taken.names().clone());
         let printed = match &claim.printed_value {
             Some(text) => self.language.expression(text, &names)?,
@@ -199,8 +170,8 @@ impl Explanation {
             seeds => format!("Typical values over {seeds} seeds, with 95 % intervals."),
         };
         format!(
-            "{}: {}; printed {}\n\n{rows}\n\nEach line below one without a change differs from it in that change alone. Changes do \
-             not add up. {seeds}\n",
+            "{}: {}; printed {}\n\n{rows}\n\nAn indented line differs from the line above its block in that change alone. \
+             Changes do not add up. {seeds}\n",
             self.id, self.what, self.printed
         )
     }

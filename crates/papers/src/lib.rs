@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod break_even;
+mod change;
 mod claims;
 mod collections;
 mod decisions;
@@ -36,10 +37,11 @@ mod times;
 mod verdict;
 
 pub use break_even::BreakEven;
+pub use change::ChangeOf;
 pub use claims::{Finding, Findings};
 pub use decisions::{Decisions, measure_decisions};
 pub use error::Error;
-pub use explain::{Change, ChangeOf, Explanation};
+pub use explain::{Change, Explanation};
 pub use figures::{PrintedFigure, TABLES};
 pub use gain::Gain;
 pub use intervals::Intervals;

@@ -292,6 +292,8 @@ pub enum ReplayError {
 }
 
 impl Host<NoMemory> for Replay<'_> {
+    const IS_STEADY: bool = true;
+
     #[inline]
     fn next(&mut self, now: Nanos) -> Next {
         if self.refused.is_some() || self.is_late {

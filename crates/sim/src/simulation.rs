@@ -65,6 +65,9 @@ pub enum Next {
 pub trait Host<M: Memory> {
     /// Whether plans are passed to [`Host::planned`].
     const OBSERVES: bool = false;
+    /// Whether [`Host::next`] says the same until a request is taken or acknowledged, but for a time that comes. It is then asked
+    /// only after these, and not at every event.
+    const IS_STEADY: bool = false;
 
     /// When the next request is due.
     fn next(&mut self, now: Nanos) -> Next;
@@ -323,6 +326,8 @@ pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M> = A
     done: Vec<Done>,
     /// Operations that the flash has finished and not yet answered.
     late: Vec<Done>,
+    /// What a steady host said last of its next request, and the number of acknowledgements then.
+    next: Option<(u64, Next)>,
     /// Number of acknowledgements when the array last had no space for a request: it has none until the next
     /// acknowledgement.
     busy_at: Option<u64>,
@@ -443,8 +448,20 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
     /// Submits the requests that are due; returns the time of the next arrival, if known.
     #[inline]
     fn submit_due(&mut self) -> Option<Nanos> {
+        if H::IS_STEADY
+            && let Some((acknowledged, next)) = self.next
+            && acknowledged == self.world.acknowledged
+        {
+            match next {
+                Next::At(time) if time > self.world.now => return Some(time),
+                Next::At(_) => {}
+                Next::Waiting | Next::End => return None,
+            }
+        }
         while self.busy_at != Some(self.world.acknowledged) {
-            match self.world.host.next(self.world.now) {
+            let next = self.world.host.next(self.world.now);
+            self.next = Some((self.world.acknowledged, next));
+            match next {
                 Next::At(time) if time <= self.world.now => {
                     let (request, payload) = self.world.host.take(self.world.now);
                     let busy = self.array.loads().busy();

@@ -233,7 +233,8 @@ impl ZonesSection {
                 return refuse("must divide the chunk of zones.reads");
             }
             if zone.parts == 0 || zone.parts > PARTS_MAX {
-                let reason = "must be 1 to 65536 parts: every class of blocks has a zone; mixed = [] leaves that of mixed blocks out";
+                let reason = "must be 1 to 65536 parts: every class of blocks has a zone; for mixed blocks, mixed = [] \
+                    leaves it out";
                 return Err((key, format!("{{ parts = {} }}", zone.parts), reason));
             }
             let chunks = u64::from(member_pages) * u64::from(zone.parts) / parts / (largest / page);
