@@ -340,10 +340,10 @@ fn every_member_of_every_axis_is_drawn() {
     let listed = counts.iter().map(|(name, count)| format!("{name}: {count}")).collect::<Vec<_>>().join("\n");
     // 3 levels, 9 codes and primes of RAID-6 and the 8 updates with it, 10 numbers of members, 3 of groups, 5 of
     // memberships and levels, 4 chunks, 5 rotations, 8 updates, 2 first writes, 2 buffers, 2 and 3 of dispatch, 6 of
-    // plans, 3 member levels, 5 victims, 4 domains, 2 spans, 2 starts, 5 pools, 2 choices, 6 depths, 3 manners of
+    // plans, 3 member levels, 5 victims, 4 domains, 2 spans, 3 starts, 5 pools, 2 choices, 6 depths, 3 manners of
     // loss, 2 acknowledgements, 6 windows, old versions or not; of write caches 7 sizes, 4 limits of destaging, 2
-    // persistences and 3 latencies; and the numbers of plans that windows need. 4 placements; of zones 3 lists of
-    // chunks, 5 sizes of blocks, 4 shares of space, 3 histories from 3 shares of reads each, 3 levels, with power
+    // persistences and 3 latencies; and the numbers of plans that windows need. 4 placements; of zones 3 largest
+    // chunks, 4 numbers of those of mixed blocks, 5 sizes of blocks, 4 shares of space, 3 histories from 3 shares of reads each, 3 levels, with power
     // lost, 2 readings of writes, 2 of free pages and 4 numbers of open rows; 4 numbers of rows with their parity in memory;
     // of logs 6 sizes, 4 numbers of deltas per row, 2 commits from 5 watermarks each, 3 numbers of commits, one
     // lost or none; of elastic striping 4 lengths of segments and those of deep stripes, 2 buffer units,
@@ -358,7 +358,7 @@ fn every_member_of_every_axis_is_drawn() {
     // groups and strips in flight, 3 waits and 2 times of striping, 2 units of freed room, 2 of thresholds, 2 kinds of members
     // that strips wait for, and reads that pass or not; 6 caches, persistent and volatile, with power
     // lost and without.
-    assert_eq!(counts.len(), 348, "{listed}");
+    assert_eq!(counts.len(), 353, "{listed}");
     for (name, count) in &counts {
         assert!(*count >= 10, "{name} is drawn only {count} times");
     }
