@@ -174,15 +174,15 @@ mod tests {
 
     #[test]
     fn a_comma_inside_a_value_does_not_end_it() {
-        let parts = |text| settings(text).collect::<Vec<_>>();
+        fn parts(text: &str) -> Vec<&str> {
+            settings(text).collect()
+        }
         assert_eq!(parts("was,hotness.policy=direct"), ["was", "hotness.policy=direct"]);
         let list = "zones.mixed=[{ chunk = \"16KiB\", parts = 2 }, { parts = 3 }]";
-        assert_eq!(
-            parts(&format!("paper004-mc-rais,{list},mix.history=4")),
-            ["paper004-mc-rais", list, "mix.history=4"]
-        );
+        let whole = format!("paper004-mc-rais,{list},mix.history=4");
+        assert_eq!(parts(&whole), ["paper004-mc-rais", list, "mix.history=4"]);
         assert_eq!(parts("x,description='a, b',y=\"[\",z=1"), ["x", "description='a, b'", "y=\"[\"", "z=1"]);
-        assert_eq!(parts("x,y=],z=1"), ["x", "y=]", "z=1"], "what does not match is told by the setting");
+        assert_eq!(parts("x,y=],z=1"), ["x", "y=]", "z=1"], "a bracket that closes nothing changes nothing");
     }
 
     #[test]
