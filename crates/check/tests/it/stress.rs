@@ -343,7 +343,8 @@ fn every_member_of_every_axis_is_drawn() {
     // plans, 3 member levels, 5 victims, 4 domains, 2 spans, 3 starts, 5 pools, 2 choices, 6 depths, 3 manners of
     // loss, 2 acknowledgements, 6 windows, old versions or not; of write caches 7 sizes, 4 limits of destaging, 2
     // persistences and 3 latencies; and the numbers of plans that windows need. 4 placements; of zones 3 largest
-    // chunks, 4 numbers of those of mixed blocks, 5 sizes of blocks, 4 shares of space, 3 histories from 3 shares of reads each, 3 levels, with power
+    // chunks, 4 numbers of those of mixed blocks, 5 sizes of blocks, 4 shares of
+    // space, 3 histories from 3 shares of reads each, 3 levels, with power
     // lost, 2 readings of writes, 2 of free pages and 4 numbers of open rows; 4 numbers of rows with their parity in memory;
     // of logs 6 sizes, 4 numbers of deltas per row, 2 commits from 5 watermarks each, 3 numbers of commits, one
     // lost or none; of elastic striping 4 lengths of segments and those of deep stripes, 2 buffer units,
