@@ -348,7 +348,7 @@ impl Taken {
 impl Sample {
     /// The names of the column that is judged.
     fn judged(&self, column: Option<usize>) -> &Attributes {
-        let column = column.and_then(|at| self.columns[at].as_ref());
+        let column = column.and_then(|at| self.columns.get(at)?.as_ref());
         column.map_or(&self.names, |(names, _)| names)
     }
 }

@@ -116,7 +116,11 @@ impl Paper {
                 rows.push(Change {
                     of: change.change,
                     from: Some(base.title.to_string()),
-                    of_gap: closed(&printed, &taken.typical(at(base)), &taken.typical(at(change))),
+                    of_gap: if taken.measured[at(change)] == NOTHING {
+                        Vec::new()
+                    } else {
+                        closed(&printed, &taken.typical(at(base)), &taken.typical(at(change)))
+                    },
                     ..row(change)
                 });
             }
@@ -159,7 +163,9 @@ impl Explanation {
         let mut rows = table(&["column", "changes", "measured", "of the gap"]);
         for Change { title, of, measured, of_gap, .. } in &self.rows {
             let share = |share: &Option<f64>| {
-                share.map_or_else(|| NOTHING.to_owned(), |share| format!("{:+.0} %", share * 100.0))
+                // Adding 0 takes the sign from a zero.
+                let percent = |share: f64| format!("{:+.0} %", (share * 100.0).round() + 0.0);
+                share.map_or_else(|| NOTHING.to_owned(), percent)
             };
             let shares: Vec<String> = of_gap.iter().map(share).collect();
             let title = if of.is_some() { format!("  {title}") } else { title.clone() };
@@ -170,7 +176,7 @@ impl Explanation {
             seeds => format!("Typical values over {seeds} seeds, with 95 % intervals."),
         };
         format!(
-            "{}: {}; printed {}\n\n{rows}\n\nAn indented line differs from the line above its block in that change alone. \
+            "{}: {}; printed {}\n\n{rows}\n\nAn indented line differs from the last line above it that is not indented in that change alone. \
              Changes do not add up. {seeds}\n",
             self.id, self.what, self.printed
         )

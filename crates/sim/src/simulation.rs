@@ -453,9 +453,15 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
             && acknowledged == self.world.acknowledged
         {
             match next {
-                Next::At(time) if time > self.world.now => return Some(time),
+                Next::At(time) if time > self.world.now => {
+                    debug_assert_eq!(self.world.host.next(self.world.now), next, "a host that is not steady");
+                    return Some(time);
+                }
                 Next::At(_) => {}
-                Next::Waiting | Next::End => return None,
+                Next::Waiting | Next::End => {
+                    debug_assert_eq!(self.world.host.next(self.world.now), next, "a host that is not steady");
+                    return None;
+                }
             }
         }
         while self.busy_at != Some(self.world.acknowledged) {

@@ -42,6 +42,7 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
         evaluation.is_first_over = true;
     }
     let Evaluation { runs, logging, intervals, spans, .. } = evaluation;
+    let has_report = !runs.is_empty();
     let mut report = Report::new(runs).logging(logging);
     if let Some((_, figures)) = PAPERS.into_iter().find(|(one, _)| *one == number) {
         report = report.figures_of(figures);
@@ -61,6 +62,7 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
     let all: Vec<&[Measured]> = seeds.iter().map(Vec::as_slice).collect();
     if let Some(row) = &args.explain {
         let explanation = paper.explanation(row, &all, &more)?;
+        let report = has_report.then_some(report);
         return args.finish(report, explanation.json(), &explanation.markdown(), None, &spans, context);
     }
     let findings = paper.findings(&options.claims, &all, &more)?;
@@ -75,6 +77,7 @@ pub(super) fn run(number: &str, args: &Args, context: &mut Context<'_>) -> Outco
         about: findings.about_seeds(),
     };
     let report = report.maps(maps.iter().map(drawn).collect()).claims(claims);
+    let report = has_report.then_some(report);
     args.finish(report, json, &findings.markdown(), Some(&tables), &spans, context)
 }
 

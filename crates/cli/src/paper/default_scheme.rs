@@ -39,5 +39,5 @@ pub(super) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
         },
     )?;
     let rows = PlannedClaim::requested(&options);
-    args.finish(Report::new(runs), json(&rows, &all), &markdown(&rows, &all), None, &spans, context)
+    args.finish(Some(Report::new(runs)), json(&rows, &all), &markdown(&rows, &all), None, &spans, context)
 }

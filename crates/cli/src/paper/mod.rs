@@ -279,10 +279,11 @@ impl Args {
         Ok(spans)
     }
 
-    /// Writes the report and the tables, and prints the evaluation and the spans of its studies.
+    /// Writes the report and the tables, and prints the evaluation and the spans of its studies. There is no report where none of
+    /// the runs is a part of it.
     fn finish(
         &self,
-        report: Report,
+        report: Option<Report>,
         json: Value,
         markdown: &str,
         tables: Option<&str>,
@@ -297,7 +298,9 @@ impl Args {
             written.map_err(|error| Failure::failed(format!("{}: {error}", beside.display())))?;
         }
         if self.json {
-            report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
+            if let Some(report) = report {
+                report.write(&file).map_err(|error| Failure::failed(error.to_string()))?;
+            }
             let mut json = json;
             let each =
                 spans.iter().map(|(comparison, bytes)| json!({ "study": comparison, "span_bytes": bytes }));
@@ -312,6 +315,6 @@ impl Args {
                 writeln!(context.out, "tables    {}", beside.display())?;
             }
         }
-        report::write(report, file, None, context)
+        report.map_or(Ok(()), |report| report::write(report, file, None, context))
     }
 }

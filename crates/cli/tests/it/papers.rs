@@ -20,3 +20,33 @@ fn an_evaluation_prints_the_claims_and_writes_tables_and_figures_that_name_the_p
         assert!(tables.contains(part), "tables.html has no {part}");
     }
 }
+
+#[test]
+fn a_claim_is_explained_by_one_change_at_a_time() {
+    let sandbox = Sandbox::new();
+    // None of these runs is a part of the report.
+    let command = "paper 002 --quick --requests 100 --seeds 2 --out results --explain 2b";
+    let printed = sandbox.run(command).success();
+    for part in ["changes", "of the gap", "1/16", "parity buffered", "RAID-6", "in that change alone"] {
+        assert!(printed.contains(part), "no {part}: {printed}");
+    }
+    assert!(!printed.contains("\nreport"), "{printed}");
+    let json: serde_json::Value =
+        serde_json::from_str(&sandbox.run(&format!("{command} --json")).success()).unwrap();
+    assert!(json["changes"].as_array().unwrap().iter().any(|change| change["changes"] == "rule"), "{json}");
+    let refused = sandbox.run("paper 002 --explain 2f").failure(2);
+    assert!(refused.contains("paper 002 can explain 2a, 2b, 2c"), "{refused}");
+    let refused = sandbox.run("paper default --judged").failure(2);
+    assert!(refused.contains("--judged"), "{refused}");
+}
+
+#[test]
+fn only_judged_columns_are_measured_where_only_these_are_wanted() {
+    let sandbox = Sandbox::new();
+    let runs = |options: &str| {
+        let printed = sandbox.run(&format!("paper 002 --quick --requests 100 --rows 2b {options}")).success();
+        let found = printed.lines().find(|line| line.starts_with("| 2b")).expect("a row").to_owned();
+        found.split('|').filter(|cell| cell.trim() == "–").count()
+    };
+    assert!(runs("--judged --out judged") > runs("--out all"), "oracles and collections are not measured");
+}

@@ -1,6 +1,7 @@
 //! What a claim becomes by one change at a time.
 
 use stripewise_papers::{Change, ChangeOf, Columns, EvaluationOptions, Explanation, Measured, Paper, Part};
+use stripewise_runs::Comparison;
 
 use crate::support::{all_claims, file_with_claim, made_up, of_all, only};
 
@@ -98,9 +99,9 @@ fn every_shipped_paper_explains_its_first_claims() {
                 let options = EvaluationOptions { part: Part::Explained, quick, ..only(&paper, &[id]) };
                 let points = paper.points(&options).unwrap_or_else(|error| panic!("{error}"));
                 for point in points.iter().step_by(9) {
-                    paper
-                        .comparison(point, &options)
-                        .unwrap_or_else(|error| panic!("{id}, {point}: {error}"));
+                    let spec = paper.comparison(point, &options);
+                    let spec = spec.unwrap_or_else(|error| panic!("{id}, {point}: {error}"));
+                    Comparison::new(spec, &()).unwrap_or_else(|error| panic!("{id}, {point}: {error}"));
                 }
                 let columns =
                     [("response_mean_ns", 1.0), ("read_wait_mean_ns", 1.0), ("response_deviation_ns", 1.0)];
