@@ -109,8 +109,8 @@ impl Mix {
     }
 
     /// The zone of the block, of 2 + `mixed` zones: that of reads is 0, that of writes the last, and each of the others has an
-    /// equal part of the range between the thresholds (choice; paper 004 has one, and names "numbers of the zone" as future
-    /// work, section 5). Without others, what is mixed counts as read-intensive.
+    /// equal part of the range between the thresholds (choice; paper 004 has one, and leaves "the numbers of the zone" to
+    /// later experiments, section 4.3). Without others, what is mixed counts as read-intensive.
     #[inline]
     pub fn zone(self, section: &MixSection, mixed: u8) -> u8 {
         match self.tendency(section) {

@@ -182,8 +182,7 @@ pub type ZonePages = (u32, u32);
 /// The most pages of a block; more are refused.
 const BLOCK_PAGES_MAX: u64 = 4096;
 
-/// The most zones of mixed blocks; more are refused. Sixteen zones are more than chunk sizes that differ between a page and a
-/// large chunk.
+/// The most zones of mixed blocks; more are refused. With those of reads and of writes they are sixteen (choice).
 const MIXED_MAX: usize = 14;
 
 /// The most parts of a zone; more are refused.
