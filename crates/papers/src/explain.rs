@@ -176,8 +176,8 @@ impl Explanation {
             seeds => format!("Typical values over {seeds} seeds, with 95 % intervals."),
         };
         format!(
-            "{}: {}; printed {}\n\n{rows}\n\nAn indented line differs in that change alone from the last line above it that is not \
-             indented. Changes do not add up. {seeds}\n",
+            "{}: {}; printed {}\n\n{rows}\n\nAn indented line differs in that change alone from the last line above it that is \
+             not indented. Changes do not add up. {seeds}\n",
             self.id, self.what, self.printed
         )
     }
