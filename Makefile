@@ -7,7 +7,7 @@ CASES ?= 20000
 MINUTES ?= 5
 FROM ?= 1000000
 
-.PHONY: site help setup build compare test test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt frozen freeze instructions speed bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers fuzz-short deny advisories doc dist dist-check dist-test clean
+.PHONY: site help setup build compare test test-doc test-digest test-slurm test-objects test-azure test-kills test-python python storm compose lint fmt frozen freeze instructions speed speed-ir bench bench-codes bench-caches bench-durable bench-engine bench-serve bench-elastic bench-hotness bench-reads validate fuzz fuzz-readers fuzz-short deny advisories doc dist dist-check dist-test clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -129,8 +129,11 @@ frozen: ## Compare the digests of short runs of every scheme, in simulation and 
 freeze: ## Write these digests again, after a change of behaviour that is meant
 	$(CARGO) run --locked -p stripewise-bench --bin stripewise-bench-frozen -- --accept
 
-instructions: ## Count the simulator's instructions a request, and compare them with the parent commit's (needs valgrind)
+instructions: ## Count the simulator's instructions a request, and compare them with those accepted last (needs valgrind)
 	$(PYTHON) crates/bench/instructions.py
+
+speed-ir: ## Count the simulator's instructions a request in nine longer cases, and time them (needs valgrind)
+	$(PYTHON) crates/bench/instructions.py --speed
 
 speed: ## Measure the simulator's speed beside a bare yardstick; close other programs first
 	$(CARGO) run --release --locked -p stripewise-bench

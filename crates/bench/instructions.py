@@ -4,10 +4,12 @@
 Each case runs twice under valgrind's callgrind, with few requests and with more; the difference is what requests cost
 without the start. On one machine the count repeats to 0.1 %, however busy the machine is.
 
-The figures are compared with those of the parent commit, which is built beside this tree (at most 2 % more), and with
-the last line of crates/bench/history/instructions.tsv (at most 4 % more, if it was counted with the same compiler).
-With uncommitted changes the parent is HEAD. A change that appends a line to that file accepts its own figures: it is
-not compared with its parent.
+The figures of four short cases are compared with the last line of crates/bench/history/instructions.tsv (at most 2 %
+more). If another compiler counted that line, they are compared with the parent commit instead, which is built beside
+this tree. With uncommitted changes the parent is HEAD.
+
+With --speed nine longer cases are counted, and timed by the processor time of the same runs without valgrind; nothing is
+compared.
 
 exit codes: 0 no case costs more, 1 one does, 2 it could not be counted
 """
@@ -15,6 +17,7 @@ exit codes: 0 no case costs more, 1 one does, 2 it could not be counted
 import argparse
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -23,28 +26,35 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 HISTORY = TREE / "crates/bench/history/instructions.tsv"
-LENGTHS = (10_000, 40_000)
-MOST_OVER_PARENT = 0.02
-MOST_OVER_ACCEPTED = 0.04
+MOST_OVER = 0.02
+# Runs of each length, of which the least processor time counts.
+ROUNDS = 3
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accept", action="store_true", help="append the figures to the history instead of comparing them")
-    parser.add_argument("--no-parent", action="store_true", help="compare with the history alone")
+    parser.add_argument("--speed", action="store_true", help="count and time the longer cases instead")
+    parser.add_argument("--only", default="", help="only cases whose names contain this", metavar="TEXT")
     arguments = parser.parse_args()
     if shutil.which("valgrind") is None:
         return stop("valgrind is missing; on Debian: apt-get install valgrind")
     try:
-        figures = count(build(TREE, target()))
+        program = build(TREE, target())
+        if arguments.speed:
+            speed(program, arguments.only)
+            return 0
+        figures = count(program, "guard", arguments.only)
         rustc = output("rustc", "--version").split()[1]
         if arguments.accept:
             accept(figures, rustc)
             return 0
-        parent = None if arguments.no_parent else count_parent()
+        before, whose = accepted(rustc), "accepted"
+        if before is None:
+            before, whose = count_parent(), "parent's"
     except subprocess.CalledProcessError as error:
         return stop(said(error))
-    return compare(figures, parent, accepted(rustc))
+    return compare(figures, before or {}, whose)
 
 
 def stop(reason: str) -> int:
@@ -58,7 +68,7 @@ def said(error: subprocess.CalledProcessError) -> str:
 
 
 def output(*command: object, cwd: Path = TREE) -> str:
-    return subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True).stdout
+    return subprocess.run([str(word) for word in command], cwd=cwd, check=True, capture_output=True, text=True).stdout
 
 
 def target() -> Path:
@@ -73,21 +83,47 @@ def build(tree: Path, into: Path) -> Path:
     return into / "counting/examples/instructions"
 
 
-def count(program: Path) -> dict[str, float]:
+def cases(program: Path, group: str, only: str) -> dict[str, tuple[int, int]]:
+    """The two lengths of each case of `group`, in requests."""
+    lines = [line.split("\t") for line in output(program).splitlines()]
+    return {name: (int(few), int(more)) for known, name, few, more in lines if known == group and only in name}
+
+
+def count(program: Path, group: str, only: str = "") -> dict[str, float]:
     """Instructions a request, by case."""
-    cases = output(program).split()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        runs = [(case, pool.map(collected, [program] * 2, [case] * 2, LENGTHS)) for case in cases]
-        return {case: difference(*counts) for case, counts in runs}
+        lengths = cases(program, group, only)
+        runs = {case: pool.map(collected, [program] * 2, [case] * 2, both) for case, both in lengths.items()}
+        return {case: difference(lengths[case], *counts) for case, counts in runs.items()}
 
 
-def difference(few: int, more: int) -> float:
-    return (more - few) / (LENGTHS[1] - LENGTHS[0])
+def difference(lengths: tuple[int, int], few: float, more: float) -> float:
+    return (more - few) / (lengths[1] - lengths[0])
+
+
+def speed(program: Path, only: str) -> None:
+    """Prints a table of the longer cases."""
+    times = {}
+    for case, lengths in cases(program, "speed", only).items():
+        rounds = [[seconds(program, case, length) for length in lengths] for _ in range(ROUNDS)]
+        few, more = (min(times) for times in zip(*rounds))
+        times[case] = difference(lengths, few, more) * 1e9
+    print("| case | instructions a request | processor time a request, ns |\n| --- | --: | --: |")
+    for case, figure in count(program, "speed", only).items():
+        print(f"| `{case}` | {figure:,.0f} | {times[case]:,.0f} |")
+
+
+def seconds(program: Path, case: str, requests: int) -> float:
+    """Processor time of a whole run."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    output(program, case, requests)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def collected(program: Path, case: str, requests: int) -> int:
     """Instructions of a whole run."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, case, str(requests)]
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(program), case, str(requests)]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", run.stderr)
     if found is None:
@@ -107,15 +143,9 @@ def count_parent() -> dict[str, float] | None:
         archive = tree.with_suffix(".tar")
         output("git", "archive", "--output", archive, commit)
         output("tar", "--extract", "--touch", "--file", archive, "--directory", tree)
-        if (tree / HISTORY.relative_to(TREE)).read_text() != HISTORY.read_text():
-            print("this change accepts its figures: not compared with the parent's")
-            return None
-        return count(build(tree, target() / "parent"))
-    except FileNotFoundError as error:
-        print(f"no figures of the parent: {error}")
-        return None
+        return count(build(tree, target() / "parent"), "guard")
     except subprocess.CalledProcessError as error:
-        print(f"no figures of the parent, so compared with the history alone: {said(error)}")
+        print(f"no figures of the parent: {said(error)}")
         return None
 
 
@@ -127,7 +157,7 @@ def accepted(rustc: str) -> dict[str, float] | None:
     lines = [line.split("\t") for line in HISTORY.read_text().splitlines()]
     head, last = lines[0], lines[-1]
     if last[1] != rustc:
-        print(f"the last accepted figures are of rustc {last[1]}, and this is {rustc}: not compared")
+        print(f"the last accepted figures are of rustc {last[1]}, and this is {rustc}: compared with the parent commit")
         return None
     return {case: float(figure) for case, figure in zip(head[2:], last[2:])}
 
@@ -144,19 +174,18 @@ def accept(figures: dict[str, float], rustc: str) -> None:
     print(f"{head}\n{line}")
 
 
-def compare(figures: dict[str, float], parent: dict[str, float] | None, before: dict[str, float] | None) -> int:
+def compare(figures: dict[str, float], before: dict[str, float], whose: str) -> int:
     """Prints all figures; 1 if one is too high."""
     status = 0
     for case, figure in figures.items():
-        remarks = []
-        for name, others, most in (("parent", parent, MOST_OVER_PARENT), ("accepted", before, MOST_OVER_ACCEPTED)):
-            if others and case in others:
-                change = figure / others[case] - 1
-                remarks.append(f"{change:+.2%} to the {name}'s {others[case]:.1f}")
-                if change > most:
-                    remarks[-1] += f", which is more than {most:.0%}"
-                    status = 1
-        print(f"{case}: {figure:.1f} instructions a request; {'; '.join(remarks) or 'nothing to compare with'}")
+        remark = "nothing to compare with"
+        if case in before:
+            change = figure / before[case] - 1
+            remark = f"{change:+.2%} to the {whose} {before[case]:.1f}"
+            if change > MOST_OVER:
+                remark += f", which is more than {MOST_OVER:.0%}"
+                status = 1
+        print(f"{case}: {figure:.1f} instructions a request; {remark}")
     if status:
         print("a case costs more; if what it does is worth that, say so in the commit, and append the figures with --accept")
     return status

@@ -40,6 +40,7 @@ pub mod run;
 pub(crate) mod scheduler;
 mod slow;
 pub mod split;
+mod straight;
 pub mod throttle;
 
 pub use answers::{AfterErrors, Built, Split, TooManyLost};

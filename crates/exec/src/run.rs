@@ -161,16 +161,31 @@ impl<M: Memory> Executor<M> {
             slot.queued_at = self.now;
             slot.started_at = NOT_STARTED;
             slot.gc_ns = driver.gc_clock(operation.member);
-            let is_read = operation.kind == OperationKind::Read;
-            self.loads.add(operation.member, is_read);
-            if let Some(ranks) = &mut self.ranks {
-                let rank = ranks.rank(self.now, &self.slots[id.index()].operation, &self.loads, driver);
-                self.queues.set_rank(id, rank);
-            }
-            self.queues.push(operation.member, is_read, id, &mut self.slots);
+            self.put(id, operation.member, operation.kind == OperationKind::Read, driver);
         }
         if self.plans[plan].steps.outstanding == 0 {
             self.recover(plan, false, placement, driver);
+        }
+    }
+
+    /// Puts an operation into the queue of its member.
+    #[inline]
+    pub(crate) fn put<D: Driver<M>>(&mut self, id: OperationId, member: MemberNo, is_read: bool, driver: &D) {
+        self.loads.add(member, is_read);
+        if let Some(ranks) = &mut self.ranks {
+            let rank = ranks.rank(self.now, &self.slots[id.index()].operation, &self.loads, driver);
+            self.queues.set_rank(id, rank);
+        }
+        self.queues.push(member, is_read, id, &mut self.slots);
+    }
+
+    /// Records the cell time that an operation took.
+    #[inline]
+    pub(crate) fn observe(&mut self, kind: OperationKind, member: MemberNo, timing: Timing) {
+        match kind {
+            OperationKind::Read => self.times.observe_read(member, timing.cell_ns),
+            OperationKind::Write => self.times.observe_write(timing.cell_ns),
+            OperationKind::Trim | OperationKind::Flush => {}
         }
     }
 
@@ -211,6 +226,12 @@ impl<M: Memory> Executor<M> {
         driver: &mut D,
     ) {
         let plan = self.plan_of(id);
+        if self.plans[plan].is_straight {
+            if outcome == Outcome::Done && !self.reads.is_active {
+                return self.straight_over(plan, id, timing, placement, driver);
+            }
+            self.plans[plan].is_straight = false;
+        }
         let slot = self.slots[id.index()];
         let operation = slot.operation;
         let is_read = operation.kind == OperationKind::Read;
@@ -234,11 +255,7 @@ impl<M: Memory> Executor<M> {
         }
         self.slots[id.index()].started_at = OVER;
         if self.asks_times {
-            match operation.kind {
-                OperationKind::Read => self.times.observe_read(operation.member, timing.cell_ns),
-                OperationKind::Write => self.times.observe_write(timing.cell_ns),
-                OperationKind::Trim | OperationKind::Flush => {}
-            }
+            self.observe(operation.kind, operation.member, timing);
         }
         let is_stale = operation.kind == OperationKind::Read && outcome == Outcome::Gone;
         let is_ignored = (outcome == Outcome::Corrupt && self.has_bug(Bug::CorruptionIgnored))
@@ -391,7 +408,7 @@ impl<M: Memory> Executor<M> {
         }
     }
 
-    /// Frees the plan's buffers and row lock, and returns the plan to the arena.
+    /// Ends a plan whose steps are over, and frees it unless the placement owns it.
     fn finish<P: Placement<M>, D: Driver<M>>(&mut self, plan: PlanId, placement: &mut P, driver: &mut D) {
         if self.plans[plan].purpose == Purpose::Inspect {
             self.inspected(plan, placement, driver);
@@ -405,6 +422,12 @@ impl<M: Memory> Executor<M> {
             // A flush that arrived after the hosts of this plan were acknowledged, or an update with nothing left to do.
             self.acknowledge_plan(plan, false, placement, driver);
         }
+        self.free(plan, placement);
+    }
+
+    /// Frees the plan's buffers and row lock, and returns the plan to the arena.
+    #[inline]
+    pub(crate) fn free<P: Placement<M>>(&mut self, plan: PlanId, placement: &mut P) {
         self.release(plan);
         self.return_buffers(plan);
         self.plans.set_defers(plan, false);

@@ -101,8 +101,22 @@ impl InPlace {
         if lock != RowLock::None {
             // Content that leaves the cache while the read waits might reach the member after the read.
             self.note_cached(plan, exec);
+        } else if self.goes_straight::<M, D>(exec) {
+            exec.take_turn(plan, lock);
+            return exec.begin_straight(plan, OperationKind::Read, Class::HostRead, driver);
         }
         exec.acquire(plan, lock, self, driver);
+    }
+
+    /// Whether a read of a row needs no more than its operations, and a write that has the row neither, if there is no parity and it
+    /// covers whole pages.
+    #[inline]
+    fn goes_straight<M: Memory, D: Driver<M>>(&self, exec: &Executor<M>) -> bool {
+        self.only_plans
+            && self.resync.is_none()
+            && self.roster.is_none()
+            && self.blank.is_off()
+            && exec.may_go_straight::<D>()
     }
 
     /// Writes columns `mask` of `row` for request `id`: joins an update that waits for the row, or makes a new one.
@@ -146,7 +160,14 @@ impl InPlace {
             if absorbs {
                 self.absorbs(plan, exec);
             }
-            if taken { exec.begin(plan, self, driver) } else { exec.wait(plan) }
+            let is_straight = exec.geometry().parity() == 0
+                && self.jobs[plan].partial == 0
+                && self.goes_straight::<M, D>(exec);
+            match (taken, is_straight) {
+                (true, true) => exec.begin_straight(plan, OperationKind::Write, Class::HostWrite, driver),
+                (true, false) => exec.begin(plan, self, driver),
+                (false, _) => exec.wait(plan),
+            }
         }
         if self.window.is_open() {
             self.enter_window(id, row, mask, exec, driver);

@@ -107,6 +107,8 @@ pub struct Plan {
     pub steps: Steps,
     /// Its reads of deltas.
     pub deltas: DeltaReads,
+    /// Whether nothing follows its one step but the acknowledgement: see `Executor::begin_straight`.
+    pub is_straight: bool,
     /// Whether the plan writes data and defers its parity.
     pub defers: bool,
     /// Whether hosts are acknowledged from controller memory, after its latency.
@@ -164,6 +166,7 @@ impl Plan {
             missing: 0,
             dirty: 0,
             pinned: 0,
+            is_straight: false,
             defers: false,
             overlaid: 0,
             ends_in_memory: false,
@@ -197,6 +200,7 @@ impl Plan {
         self.pinned = 0;
         self.overlaid = 0;
         self.ends_in_memory = false;
+        self.is_straight = false;
         self.is_abandoned = false;
         self.doubts = false;
         self.build_again = false;
