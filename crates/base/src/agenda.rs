@@ -147,11 +147,13 @@ impl Agenda {
                 return self.park(key);
             }
         }
-        // Few events are later: each moves up by one as it is compared, which a call that copies memory would not beat.
+        // Few events are later: each moves up by one as it is compared, which a call that copies memory would not beat. Of equal
+        // times the new event comes last, so times alone decide.
         self.front.push(key);
         let waiting = &mut self.front[self.head..];
         let mut at = waiting.len() - 1;
-        while at > 0 && waiting[at - 1] > key {
+        let time = time_of(key);
+        while at > 0 && time_of(waiting[at - 1]) > time {
             waiting[at] = waiting[at - 1];
             at -= 1;
         }

@@ -26,7 +26,12 @@ impl<M: Memory> Executor<M> {
                 (before, id) = (id, next);
                 continue;
             }
-            match driver.admits(&slot.operation) {
+            let admission = match slot.refused_for {
+                0 => driver.admits(&slot.operation),
+                reason if driver.still_refuses(&slot.operation, reason) => Admission::Refused(reason),
+                _ => driver.admits(&slot.operation),
+            };
+            match admission {
                 Admission::Admitted => {
                     slot.gc_ns = driver.gc_clock(member) - slot.gc_ns;
                     slot.started_at = self.now;
@@ -39,7 +44,8 @@ impl<M: Memory> Executor<M> {
                     let page = self.buffer_of(id, placement);
                     driver.start(id, &operation, page, &mut self.memory);
                 }
-                Admission::Refused => {
+                Admission::Refused(reason) => {
+                    slot.refused_for = reason;
                     refused += 1;
                     closed = refused == self.scheme.dispatch.lookahead;
                     before = id;

@@ -73,8 +73,9 @@ impl Acknowledgement {
 pub enum Admission {
     /// The member takes the operation now.
     Admitted,
-    /// The member does not take this operation now; it may take another.
-    Refused,
+    /// The member does not take this operation now; it may take another. The reason, as the driver numbers them, or 0: see
+    /// [`Driver::still_refuses`].
+    Refused(u64),
     /// The member takes no operation of this kind now.
     Closed,
 }
@@ -88,6 +89,13 @@ pub trait Driver<M: Memory>: MemberLoad + Timer + GcControl {
     /// Whether the member can take this operation now. The controller does not offer a refused operation again until the
     /// driver reports the member with `Controller::member_ready`.
     fn admits(&mut self, operation: &Operation) -> Admission;
+
+    /// Whether the member refuses this operation still, for the reason with which it refused it last. A driver that knows saves the
+    /// offer.
+    #[inline(always)]
+    fn still_refuses(&mut self, _operation: &Operation, _reason: u64) -> bool {
+        false
+    }
 
     /// Starts an operation. A write takes its content from `page`; a read fills `page`. The operation owns the page until
     /// the driver reports it with `Controller::completed`.

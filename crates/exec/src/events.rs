@@ -213,7 +213,9 @@ impl<M: Memory> Executor<M> {
     pub fn dispatch<P: Placement<M>, D: Driver<M>>(&mut self, placement: &mut P, driver: &mut D) {
         while let Some(member) = self.queues.take_ready() {
             for level in 0..LEVELS {
-                self.dispatch_level(member, level, placement, driver);
+                if self.queues.has_offer(member, level) {
+                    self.dispatch_level(member, level, placement, driver);
+                }
             }
         }
     }

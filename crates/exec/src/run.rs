@@ -172,6 +172,7 @@ impl<M: Memory> Executor<M> {
     #[inline]
     pub(crate) fn put<D: Driver<M>>(&mut self, id: OperationId, member: MemberNo, is_read: bool, driver: &D) {
         self.loads.add(member, is_read);
+        self.slots[id.index()].refused_for = 0;
         if let Some(ranks) = &mut self.ranks {
             let rank = ranks.rank(self.now, &self.slots[id.index()].operation, &self.loads, driver);
             self.queues.set_rank(id, rank);

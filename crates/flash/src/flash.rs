@@ -20,7 +20,7 @@ use crate::operations::bus::Buses;
 use crate::operations::chip::Chip;
 use crate::operations::command::Commands;
 use crate::operations::die::{Collection, Die};
-use crate::operations::homes::Homes;
+use crate::operations::holds::Holds;
 use crate::operations::link::Link;
 use crate::operations::op::{Done, Op, Slot};
 use crate::operations::ready::Ready;
@@ -124,7 +124,7 @@ pub struct Flash<M = ()> {
     /// Operations that need no flash, with the times at which they complete, in order of time.
     pub(crate) immediate: VecDeque<(Nanos, Done)>,
     pub(crate) ready: Ready,
-    pub(crate) homes: Homes,
+    pub(crate) holds: Holds,
     /// The program that a channel or chip admitted last, with its plane, until the state changes.
     pub(crate) admitted: Option<(u32, Op, u32)>,
     /// The slot that a die of a whole SSD is about to serve, and the plane found for it.
@@ -221,7 +221,7 @@ impl<M: Media> Flash<M> {
             immediate: VecDeque::with_capacity(64),
             ready: Ready::new(shape.members),
             // A die that can be suspended must be notified of every read for it.
-            homes: Homes::new(level != Level::Ssd && spec.suspend.is_none()),
+            holds: Holds::new(level != Level::Ssd && spec.suspend.is_none()),
             admitted: None,
             fitting: None,
             stalled: Vec::new(),
@@ -271,6 +271,12 @@ impl<M: Media> Flash<M> {
     #[inline]
     pub fn next_ready(&mut self) -> Option<u32> {
         self.ready.take()
+    }
+
+    /// Whether [`Self::next_ready`] or [`Self::next_gc_event`] may have something to report.
+    #[inline(always)]
+    pub fn has_news(&self) -> bool {
+        self.ready.has_any() || self.control.as_ref().is_some_and(|control| control.events.has_any())
     }
 
     /// The physical page of a member that holds a logical page.

@@ -34,6 +34,7 @@ pub use counters::{Collected, Counters, Estimate, WearRange};
 pub use flash::Flash;
 pub use geometry::{Level, Shape};
 pub use media::{Media, Stretch, Work};
+pub use operations::holds::Hold;
 pub use operations::op::{Admission, Done, Op, OpKind};
 pub use precondition::State;
 pub use rate::Rate;

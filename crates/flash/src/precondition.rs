@@ -130,7 +130,7 @@ impl<M: Media> Flash<M> {
         assert!(u32::from(stream) < self.ftl.streams.count(), "no stream {stream}");
         let plane = self.untimed_plane(member, page, stream);
         self.pass_turn(member, page, plane);
-        self.homes.forget(member, page);
+        self.holds.forget(member, page);
         let placed = self.ftl.program(member, page, plane, stream, false);
         self.members[member as usize].counters.program_pages += 1;
         if placed.low {

@@ -207,6 +207,8 @@ fn replay_on<'a>(
     let pages = simulation.array.capacity() / u64::from(page_bytes);
     simulation.array.assume_written(config.precondition.pages(pages));
     let mut meter = Meter::new(&simulation, config);
+    // Samples look at the flash between its own events, too.
+    simulation.quiet_until = if config.sample_every.0 == 0 { Nanos::MAX } else { 0 };
     if !report(Progress { requests: 0, share: Some(0.0), now_ns: 0 }) {
         return Err(RunError::Stopped { requests: 0 });
     }

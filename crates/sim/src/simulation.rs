@@ -16,7 +16,7 @@ use stripewise_array::{
 };
 use stripewise_base::Nanos;
 use stripewise_base::agenda::{Agenda, Event};
-use stripewise_flash::{DeviceSpec, Done, Flash, Media, Op, OpKind, Permit, Shape};
+use stripewise_flash::{DeviceSpec, Done, Flash, Hold, Media, Op, OpKind, Permit, Shape};
 
 use state::State;
 
@@ -209,9 +209,14 @@ impl<M: Memory, C: Content<M>, H: Host<M>> Driver<M> for World<M, C, H> {
             &mut self.agenda,
         ) {
             stripewise_flash::Admission::Admitted => Admission::Admitted,
-            stripewise_flash::Admission::Refused => Admission::Refused,
+            stripewise_flash::Admission::Refused(hold) => Admission::Refused(hold.number()),
             stripewise_flash::Admission::Closed => Admission::Closed,
         }
+    }
+
+    #[inline]
+    fn still_refuses(&mut self, operation: &Operation, reason: u64) -> bool {
+        self.flash.still_holds(u32::from(operation.member.number()), &op(operation), Hold::of_number(reason))
     }
 
     #[inline]
@@ -335,6 +340,8 @@ pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M> = A
     large: bool,
     /// Members and pages that the next requests will use.
     ahead: Vec<(u32, u32)>,
+    /// Until this time a step goes on over events that nobody outside the flash can tell; 0 for one event a step.
+    pub(crate) quiet_until: Nanos,
 }
 
 /// Size of the maps, in bytes, from which fetching their entries early pays off.
@@ -435,7 +442,9 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
         match (event, arrival) {
             (None, None) => false,
             (Some(time), arrival) if arrival.is_none_or(|arrival| time <= arrival) => {
-                self.handle_next();
+                let until = arrival.map_or(self.quiet_until, |arrival| arrival.min(self.quiet_until));
+                while !self.handle_next() && self.world.agenda.next_time().is_some_and(|time| time <= until) {
+                }
                 true
             }
             (_, arrival) => {
@@ -488,12 +497,16 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
         None
     }
 
+    /// Handles the next event. Returns whether it may have changed anything outside the flash.
     #[inline]
-    fn handle_next(&mut self) {
-        let Some((now, event)) = self.world.agenda.pop() else { return };
+    fn handle_next(&mut self) -> bool {
+        let Some((now, event)) = self.world.agenda.pop() else { return true };
         self.world.now = now;
         if event < COMPUTED {
             self.world.flash.handle(now, event, &mut self.world.agenda, &mut self.done);
+            if self.done.is_empty() && !self.world.flash.has_news() {
+                return false;
+            }
             self.report_done();
         } else if event < TIMER {
             self.array.computed(now, PlanId::new(event - COMPUTED), &mut self.world);
@@ -504,11 +517,16 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
             self.report(done);
         }
         self.report_ready();
+        true
     }
 
     /// Reports to the array which members may admit operations that they refused. Returns whether there was one.
     #[inline]
     fn report_ready(&mut self) -> bool {
+        self.world.flash.has_news() && self.report_news()
+    }
+
+    fn report_news(&mut self) -> bool {
         let mut any = false;
         while let Some(member) = self.world.flash.next_gc_event() {
             self.array.gc_event(self.world.now, MemberNo::at(member as usize), &mut self.world);

@@ -20,6 +20,8 @@ pub struct Slot {
     /// The member's clock of garbage collection when the operation was queued; while the operation is in flight, the time that
     /// it waited for garbage collection in the queue.
     pub gc_ns: Nanos,
+    /// Why its member refused it last, as the driver numbers reasons, or 0.
+    pub refused_for: u64,
     /// Whether it stays in the queue until an earlier write of its page is over.
     pub is_held: bool,
 }

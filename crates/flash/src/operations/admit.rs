@@ -8,6 +8,7 @@ use crate::geometry::Level;
 use crate::media::Media;
 use crate::operations::bus::Class;
 use crate::operations::die::Phase;
+use crate::operations::holds::Hold;
 use crate::operations::op::{Admission, Op, OpKind};
 use crate::spec::{Domain, GcStart};
 
@@ -32,33 +33,39 @@ impl<M: Media> Flash<M> {
         }
     }
 
-    fn admits_read(&mut self, now: Nanos, member: u32, op: &Op, agenda: &mut Agenda) -> Admission {
-        if !op.old_version
-            && let Some(die) = self.homes.get(member, op.page)
-            && self.is_shut(die)
-        {
-            debug_assert_eq!(self.die_of(member, op), Some(die), "page {} moved to another die", op.page);
+    /// Whether a read that was refused with `hold` would be refused again. It then counts as refused again.
+    #[inline]
+    pub fn still_holds(&mut self, member: u32, op: &Op, hold: Hold) -> bool {
+        let holds = self.holds.is_valid(hold) && self.is_shut(hold.die);
+        if holds {
+            debug_assert_eq!(
+                self.die_of(member, op),
+                Some(hold.die),
+                "page {} moved to another die",
+                op.page
+            );
             self.ready.refuse(member);
-            return Admission::Refused;
         }
+        holds
+    }
+
+    fn admits_read(&mut self, now: Nanos, member: u32, op: &Op, agenda: &mut Agenda) -> Admission {
         let Some(page) = self.find(member, op) else { return Admission::Admitted };
         let plane = self.shape.first_plane(member) + self.shape.plane_of_page(page);
         let die = self.shape.die_of_plane(plane);
         let suspended =
             self.is_suspended(die) && self.dies[die as usize].is_idle() && !self.is_held_by_others(die);
         if !suspended && !self.can_start(die, plane) {
-            if !op.old_version {
-                self.homes.note(member, op.page, die);
-            }
+            let hold = if op.old_version { Hold::NONE } else { self.holds.give(member, op.page, die) };
             self.ready.refuse(member);
             self.demand(now, die, agenda);
             self.suspend_for_read(now, die, agenda);
-            return Admission::Refused;
+            return Admission::Refused(hold);
         }
         if self.times.read_command == 0 || self.bus_admits(now, member, Class::Read, agenda) {
             Admission::Admitted
         } else {
-            Admission::Refused
+            Admission::Refused(Hold::NONE)
         }
     }
 
@@ -89,7 +96,7 @@ impl<M: Media> Flash<M> {
         if self.pools.count.get() == 1 && self.ftl.streams.count() == 1 {
             Admission::Closed
         } else {
-            Admission::Refused
+            Admission::Refused(Hold::NONE)
         }
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod chip;
 pub(crate) mod command;
 pub(crate) mod command_link;
 pub(crate) mod die;
-pub(crate) mod homes;
+pub(crate) mod holds;
 pub(crate) mod link;
 pub(crate) mod op;
 pub(crate) mod read_forecast;

@@ -3,6 +3,7 @@
 use stripewise_base::Nanos;
 
 use crate::list::NONE;
+use crate::operations::holds::Hold;
 
 /// The kinds of operations on a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,8 +43,9 @@ pub struct Op {
 pub enum Admission {
     /// The member can take the operation now.
     Admitted,
-    /// The member cannot take this operation now; it may take another one.
-    Refused,
+    /// The member cannot take this operation now; it may take another one. The reason, if it is known, saves the offer as long as
+    /// [`Flash::still_holds`](crate::Flash::still_holds).
+    Refused(Hold),
     /// The member can take no operation of this kind now.
     Closed,
 }

@@ -44,6 +44,12 @@ impl Ready {
         }
     }
 
+    /// Whether a member is to be reported.
+    #[inline(always)]
+    pub(crate) fn has_any(&self) -> bool {
+        self.count > 0
+    }
+
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Option<u32> {
         if self.count == 0 {

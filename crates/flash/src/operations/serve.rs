@@ -29,7 +29,7 @@ impl<M: Media> Flash<M> {
             OpKind::Program => self.start_program(now, member, token, op, admitted, agenda),
             OpKind::Trim => {
                 let pin = op.old_version && !self.planted.is(Bug::PinSkipped);
-                self.homes.forget(member, op.page);
+                self.holds.forget(member, op.page);
                 self.ftl.unmap(member, op.page, pin);
                 self.members[member as usize].counters.trims += 1;
                 self.retry_stalled(now, agenda);
@@ -214,7 +214,7 @@ impl<M: Media> Flash<M> {
         let Slot { member, page, plane, token, old_version, stream, .. } = self.slots[slot as usize];
         let plane = self.take_place(die, slot, plane);
         let pin = old_version && !self.planted.is(Bug::PinSkipped);
-        self.homes.forget(member, page);
+        self.holds.forget(member, page);
         let placed = self.ftl.program(member, page, plane, stream, pin);
         self.media.program(member, placed.page, token);
         let (t, s) = (&self.times, &mut self.slots[slot as usize]);

@@ -206,6 +206,13 @@ impl Queues {
         }
     }
 
+    /// Whether a list has an operation to offer.
+    #[inline]
+    pub fn has_offer(&self, member: MemberNo, level: usize) -> bool {
+        let list = &self.lists[member.index()][level];
+        !list.closed && list.offered != list.last
+    }
+
     /// The next operation of a list to offer, and the operation in front of it.
     #[inline]
     pub fn next_offer(

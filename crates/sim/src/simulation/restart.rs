@@ -52,6 +52,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
             late: Vec::new(),
             next: None,
             busy_at: None,
+            quiet_until: 0,
             large,
             ahead: Vec::with_capacity(64),
         }
