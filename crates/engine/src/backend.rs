@@ -91,6 +91,9 @@ pub trait Backend {
         found.is_file().then(|| found.dev())
     }
 
+    /// Whether a member may have acknowledged writes in volatile memory, so that flushes reach it. False for an absent one.
+    fn is_volatile(&self, member: MemberNo) -> bool;
+
     /// A separate handle of a member, and its number of pages, if it is a file.
     fn handle(_member: &Self::Member) -> Option<(OwnedFd, u32)> {
         None

@@ -40,12 +40,12 @@ impl Files {
     pub fn new(files: Vec<Option<MemberFile>>, page_bytes: u32, options: &Options, trims: Trims) -> Self {
         let plain = |mut files: Vec<Option<MemberFile>>, why| {
             files.iter_mut().flatten().for_each(|file| file.trim_for(trims));
-            Self::Plain(Plain::new(files, options.order), trims, why)
+            Self::Plain(Plain::new(files, options.order, options.flushes), trims, why)
         };
         if options.way == IoMode::Plain {
             return plain(files, None);
         }
-        match Ring::new(files, page_bytes, options.timeout, trims) {
+        match Ring::new(files, page_bytes, options.timeout, trims, options.flushes) {
             Ok(ring) => Self::Ring(Box::new(ring)),
             Err((error, files)) => plain(files, Some(error)),
         }
@@ -116,6 +116,10 @@ impl Backend for Files {
 
     fn file_system(&self, member: MemberNo) -> Option<u64> {
         either!(self, way => way.file_system(member))
+    }
+
+    fn is_volatile(&self, member: MemberNo) -> bool {
+        either!(self, way => way.is_volatile(member))
     }
 
     fn suspend(&mut self, member: MemberNo, memory: &mut Pages) {

@@ -18,6 +18,7 @@ use stripewise_array::Memory;
 use crate::backend::Pages;
 use crate::discards::{Discards, Trims};
 use crate::error::{FileError, FileTrouble};
+use crate::flushing::writes_through;
 use crate::handle::{Handle, Kind, file_system};
 use crate::store::Store;
 
@@ -34,6 +35,10 @@ pub struct MemberFile {
     trims: Trims,
     /// Whether it supports direct I/O.
     takes_direct: bool,
+    /// Whether it is a device whose queue says that it writes through.
+    queue_writes_through: bool,
+    /// Whether it is read and written directly, past the page cache.
+    is_direct: bool,
     /// The file system that provides its space.
     file_system: Option<u64>,
 }
@@ -122,6 +127,7 @@ impl MemberFile {
     /// A member over a file that is open and locked.
     fn over(file: File, path: &Path, page_bytes: u32, pages: u32, discards: Discards) -> Self {
         let takes_direct = takes_direct(&file, page_bytes);
+        let queue_writes_through = writes_through(&file);
         let path = path.to_path_buf();
         let file_system = file_system(&file);
         Self {
@@ -133,6 +139,8 @@ impl MemberFile {
             discards,
             trims: Trims::Zeros,
             takes_direct,
+            queue_writes_through,
+            is_direct: false,
         }
     }
 
@@ -195,12 +203,14 @@ impl MemberFile {
         let Ok(before) = fcntl_getfl(&*self.file) else { return };
         let direct = if self.takes_direct { OFlags::DIRECT } else { OFlags::empty() };
         let at_once = if self.kind() == Kind::Memory { OFlags::NONBLOCK } else { OFlags::empty() };
-        let _ = fcntl_setfl(&*self.file, before | direct | at_once);
+        let is_set = fcntl_setfl(&*self.file, before | direct | at_once).is_ok();
+        self.is_direct = is_set && self.takes_direct;
     }
 
     /// Undoes [`Self::serve`].
     pub(crate) fn serve_no_more(&mut self) {
         self.file.close_aside(false);
+        self.is_direct = false;
         if let Ok(flags) = fcntl_getfl(&*self.file) {
             let _ = fcntl_setfl(&*self.file, flags - OFlags::DIRECT - OFlags::NONBLOCK);
         }
@@ -258,6 +268,14 @@ impl Store for MemberFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn writes_through(&self) -> bool {
+        match self.kind() {
+            Kind::Memory => true,
+            Kind::Device => self.is_direct && self.queue_writes_through,
+            Kind::Other => false,
+        }
     }
 
     fn path(&self) -> Option<&Path> {

@@ -12,6 +12,7 @@ use stripewise_base::Nanos;
 use stripewise_base::prng::Prng;
 
 use crate::backend::{Backend, BackendCompletion, Pages};
+use crate::flushing::{Flushes, Unflushed};
 use crate::store::Store;
 
 /// How long to wait between checks for permission to write.
@@ -38,8 +39,10 @@ struct Started {
 /// Executes operations one after the other, each when it is taken.
 #[derive(Debug)]
 pub struct Plain<S> {
-    /// Members that are present.
-    members: Vec<Option<S>>,
+    /// Members that are present, and what may be volatile of each.
+    members: Vec<Option<(S, Unflushed)>>,
+    /// Which flushes reach them.
+    flushes: Flushes,
     /// The path of each member, or its last path.
     paths: Vec<Option<PathBuf>>,
     queue: VecDeque<Started>,
@@ -50,11 +53,17 @@ pub struct Plain<S> {
 
 impl<S: Store> Plain<S> {
     /// A backend over these members, some of which may be absent.
-    pub fn new(stores: Vec<Option<S>>, order: Order) -> Self {
+    pub fn new(stores: Vec<Option<S>>, order: Order, flushes: Flushes) -> Self {
+        let paths = stores.iter().map(|store| Some(store.as_ref()?.path()?.into())).collect();
+        let with_state = |store: S| {
+            let unflushed = Unflushed::new(flushes, store.writes_through());
+            (store, unflushed)
+        };
         Self {
             queue: VecDeque::with_capacity(stores.len()),
-            paths: stores.iter().map(|store| Some(store.as_ref()?.path()?.into())).collect(),
-            members: stores,
+            paths,
+            members: stores.into_iter().map(|store| store.map(with_state)).collect(),
+            flushes,
             holds_writes: false,
             shuffle: match order {
                 Order::Started => None,
@@ -64,12 +73,23 @@ impl<S: Store> Plain<S> {
     }
 
     fn carry_out(&mut self, operation: &Operation, page: PageId, memory: &mut Pages) -> io::Result<()> {
-        let store = self.members[operation.member.index()].as_mut().ok_or(Errno::NODEV)?;
+        let (store, unflushed) = self.members[operation.member.index()].as_mut().ok_or(Errno::NODEV)?;
         match operation.kind {
             OperationKind::Read => store.read(operation.page, memory.page_mut(page)),
-            OperationKind::Write => store.write(operation.page, memory.page(page)),
-            OperationKind::Trim => store.trim(operation.page),
-            OperationKind::Flush => store.flush(),
+            OperationKind::Write => {
+                unflushed.changed();
+                store.write(operation.page, memory.page(page))
+            }
+            OperationKind::Trim => {
+                unflushed.changed();
+                store.trim(operation.page)
+            }
+            OperationKind::Flush if unflushed.begin() => {
+                let result = store.flush();
+                unflushed.ended(result.is_ok());
+                result
+            }
+            OperationKind::Flush => Ok(()),
         }
     }
 }
@@ -130,11 +150,16 @@ impl<S: Store> Backend for Plain<S> {
 
     fn put(&mut self, member: MemberNo, store: S) {
         self.paths[member.index()] = store.path().map(Into::into);
-        self.members[member.index()] = Some(store);
+        let unflushed = Unflushed::new(self.flushes, store.writes_through());
+        self.members[member.index()] = Some((store, unflushed));
+    }
+
+    fn is_volatile(&self, member: MemberNo) -> bool {
+        self.members[member.index()].as_ref().is_some_and(|(_, unflushed)| unflushed.is_volatile())
     }
 
     fn into_members(self) -> Vec<Option<S>> {
-        self.members
+        self.members.into_iter().map(|member| member.map(|(store, _)| store)).collect()
     }
 
     fn name(&self) -> &'static str {

@@ -37,6 +37,11 @@ pub trait Store {
     /// When durability is in doubt. A later success does not remove the doubt.
     fn flush(&mut self) -> io::Result<()>;
 
+    /// Whether nothing that it acknowledged is volatile, so that a flush changes nothing.
+    fn writes_through(&self) -> bool {
+        false
+    }
+
     /// The path of the member, if it has one.
     fn path(&self) -> Option<&Path> {
         None
@@ -58,6 +63,9 @@ impl<S: Store + ?Sized> Store for Box<S> {
     }
     fn flush(&mut self) -> io::Result<()> {
         (**self).flush()
+    }
+    fn writes_through(&self) -> bool {
+        (**self).writes_through()
     }
     fn path(&self) -> Option<&Path> {
         (**self).path()

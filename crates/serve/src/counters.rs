@@ -210,6 +210,7 @@ impl Counters {
                 state: condition_of(member.state).to_owned(),
                 reason: member.failure.clone(),
                 slow: member.is_slow,
+                flushed: member.is_flushed,
                 queued: member.queued.into(),
                 read_bytes: member.counts.reads * page_bytes,
                 written_bytes: member.counts.writes * page_bytes,

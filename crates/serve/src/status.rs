@@ -91,6 +91,10 @@ pub struct Status {
     pub recording: Option<Recording>,
 }
 
+fn all_are_flushed() -> bool {
+    true
+}
+
 /// A member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
@@ -107,6 +111,10 @@ pub struct Member {
     /// Whether it has completed nothing for a while, so that reads avoid it. Absent in the status of older servers.
     #[serde(default)]
     pub slow: bool,
+    /// Whether flushes reach it: it may keep writes in volatile memory, as far as the system says (`--flush`). Absent in the status
+    /// of older servers, which flush every member.
+    #[serde(default = "all_are_flushed")]
+    pub flushed: bool,
     /// Operations in its queue.
     pub queued: u64,
     /// Bytes read from it.

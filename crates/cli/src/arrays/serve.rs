@@ -10,7 +10,7 @@ use stripewise_array::{AssemblyOptions, MemberNo, NamedMembers, RecoveryReport};
 use stripewise_base::units::{Bytes, Span, UnitError};
 use stripewise_engine::owner::{Claiming, Keeper};
 use stripewise_engine::transcript::Scribe;
-use stripewise_engine::{Engine, EngineError, FailMode, FileMedia, Options, Rate};
+use stripewise_engine::{Engine, EngineError, FailMode, FileMedia, Flushes, Options, Rate};
 use stripewise_serve::events::{RotatingFile, check_program};
 use stripewise_serve::{Address, ERROR_LIMIT, ServeError, Server, Settings, signature};
 
@@ -128,6 +128,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODE", default_value = "error", value_parser = failmode)]
     failmode: FailMode,
 
+    /// Which flushes reach members: auto, those of members that may keep writes in volatile memory and have written since their
+    /// last flush, or always, all of them. Files in memory keep nothing that a flush could save, nor do block devices whose queue
+    /// says "write through"; give always if a device says so and loses writes
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = flushes)]
+    flush: Flushes,
+
     /// Serve read-only: refuse writes, and rebuild and repair nothing
     #[arg(long)]
     read_only: bool,
@@ -234,6 +240,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         rate,
         timeout,
         failmode: args.failmode,
+        flushes: args.flush,
         stall: Duration::from_nanos(args.stall.0),
         ..Options::default()
     };
@@ -440,6 +447,15 @@ fn timeout(text: &str) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|error: UnitError| error.to_string())?;
     let bounds = 100_000_000..=3_600_000_000_000;
     if bounds.contains(&span.0) { Ok(span) } else { Err("expected 100ms to 1h".to_owned()) }
+}
+
+/// Parses which flushes reach members.
+fn flushes(text: &str) -> Result<Flushes, String> {
+    match text {
+        "auto" => Ok(Flushes::Auto),
+        "always" => Ok(Flushes::Always),
+        _ => Err("expected `auto` or `always`".to_owned()),
+    }
 }
 
 /// Parses what happens to writes and flushes while too many members are lost.

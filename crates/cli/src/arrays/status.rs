@@ -127,6 +127,15 @@ fn print(status: &Status, context: &mut Context<'_>) -> Outcome {
             writeln!(out, "  {:<24}{}", "", visible(&remark))?;
         }
     }
+    let spared: Vec<String> = status
+        .members
+        .iter()
+        .filter(|member| !member.flushed && member.state != "failed")
+        .map(|member| member.number.to_string())
+        .collect();
+    if !spared.is_empty() {
+        writeln!(out, "  no flush reaches members {}: they write through (--flush auto)", spared.join(", "))?;
+    }
     match &status.owner {
         Some(owner) => writeln!(out, "  owned by host {} ({})", owner.host.escape_debug(), owner.id)?,
         None if status.read_only => {}

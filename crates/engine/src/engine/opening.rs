@@ -222,7 +222,7 @@ fn head(scheme: &Scheme, newest: &Superblock, media: &FileMedia, opening: Assemb
 }
 
 fn plain<S: Store>(stores: Vec<S>, options: &Options) -> Plain<S> {
-    Plain::new(stores.into_iter().map(Some).collect(), options.order)
+    Plain::new(stores.into_iter().map(Some).collect(), options.order, options.flushes)
 }
 
 /// Refuses a scheme whose data another engine could not find.

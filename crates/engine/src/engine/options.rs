@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::rate::Rate;
 use crate::clock::Timekeeping;
+use crate::flushing::Flushes;
 use crate::plain::Order;
 
 /// How the engine runs. No option changes what the engine stores.
@@ -32,6 +33,8 @@ pub struct Options {
     pub stall: Duration,
     /// What happens to writes and flushes while more members are lost than parity tolerates.
     pub failmode: FailMode,
+    /// Which flushes reach members.
+    pub flushes: Flushes,
 }
 
 /// What happens to writes and flushes while more members are lost than parity tolerates. The names are those of the property
@@ -68,6 +71,7 @@ impl Default for Options {
             slow: Duration::from_millis(50),
             stall: Duration::from_secs(1),
             failmode: FailMode::default(),
+            flushes: Flushes::default(),
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct MemberStatus {
     pub failure: Option<String>,
     /// Whether it has operations and has completed none for [`crate::Options::slow`].
     pub is_slow: bool,
+    /// Whether flushes reach it: it may keep writes in volatile memory, as far as the system says.
+    pub is_flushed: bool,
     /// Its operations so far.
     pub counts: MemberCounts,
     /// Operations that it has accepted and not completed.
@@ -197,6 +199,7 @@ impl<B: Backend> Engine<B> {
             path: self.member_io.backend.path(member).map(Into::into),
             failure: self.member_io.failure(member).map(ToString::to_string),
             is_slow: self.member_io.watch.is_slow(member),
+            is_flushed: self.member_io.backend.is_volatile(member),
             counts: self.member_io.counts_of(member),
             in_flight: self.member_io.in_flight(member),
             queued: self.array.loads().total(member),

@@ -11,7 +11,9 @@ use super::runs::Started;
 use super::{FAREWELL, Open, ROUNDS, Ring, SOON, TURNS};
 use crate::backend::{Backend, BackendCompletion, Pages};
 use crate::files::MemberFile;
+use crate::flushing::Unflushed;
 use crate::handle::Kind;
+use crate::store::Store as _;
 
 impl Backend for Ring {
     type Member = MemberFile;
@@ -133,6 +135,11 @@ impl Backend for Ring {
         self.open[self.members[member.index()]?].as_ref()?.file.file_system()
     }
 
+    fn is_volatile(&self, member: MemberNo) -> bool {
+        let open = self.members[member.index()].and_then(|open| self.open[open].as_ref());
+        open.is_some_and(|open| open.unflushed.is_volatile())
+    }
+
     fn put(&mut self, member: MemberNo, mut file: MemberFile) {
         self.close(member);
         file.serve();
@@ -144,6 +151,7 @@ impl Backend for Ring {
             Kind::Device | Kind::Other => Target::unknown(file.as_fd()),
         };
         let discards = file.discards();
+        let unflushed = Unflushed::new(self.flushes, file.writes_through());
         let open = Some(Open {
             crew: None,
             file,
@@ -151,6 +159,7 @@ impl Backend for Ring {
             always_waits: false,
             in_flight: 0,
             discards,
+            unflushed,
             is_wanted: true,
             suspended: None,
         });

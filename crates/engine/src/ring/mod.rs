@@ -27,6 +27,7 @@ use stripewise_base::Nanos;
 use crate::backend::{Backend, BackendCompletion, Pages};
 use crate::discards::{Cut, Discards, Trims};
 use crate::files::MemberFile;
+use crate::flushing::{Flushes, Unflushed};
 use crate::handle::Kind;
 use crew::{Answers, Crew};
 use kernel::{Action, Issue, Kernel, Target};
@@ -69,6 +70,8 @@ struct Open {
     in_flight: u32,
     /// How it handles trims, as far as is known.
     discards: Discards,
+    /// What it may have in volatile memory.
+    unflushed: Unflushed,
     is_wanted: bool,
     /// The member that it was, if that is returned once nothing is in flight.
     suspended: Option<MemberNo>,
@@ -110,6 +113,7 @@ pub struct Ring {
     page_bytes: u32,
     limit: Duration,
     trims: Trims,
+    flushes: Flushes,
     /// A reading of the clock that serves for a batch.
     now: Instant,
     checked_at: Instant,
@@ -127,7 +131,7 @@ impl std::fmt::Debug for Ring {
 
 impl Ring {
     /// A ring over these files, some of which may be absent. An operation that takes longer than `limit` has timed out.
-    /// `trims` is the purpose of trims.
+    /// `trims` is the purpose of trims, and `flushes` says which flushes reach the files.
     ///
     /// # Errors
     /// The files, and why there is no ring.
@@ -136,6 +140,7 @@ impl Ring {
         page_bytes: u32,
         limit: Duration,
         trims: Trims,
+        flushes: Flushes,
     ) -> Result<Self, (io::Error, Vec<Option<MemberFile>>)> {
         let kernel = match Kernel::new() {
             Ok(kernel) => kernel,
@@ -157,6 +162,7 @@ impl Ring {
             page_bytes,
             limit,
             trims,
+            flushes,
             now: Instant::now(),
             checked_at: Instant::now(),
             turns: 0,
@@ -186,7 +192,7 @@ impl Ring {
             let (count, is_left) = match first.operation.kind {
                 OperationKind::Read | OperationKind::Write => (behind.take(RUN_PAGES - 1).count() + 1, false),
                 OperationKind::Trim => self.cut(&first.operation, behind.count() as u32 + 1),
-                OperationKind::Flush => (1, false),
+                OperationKind::Flush => (1, !self.begins_flush(first.operation.member)),
             };
             let (one, others) = rest.split_at(count);
             rest = others;
@@ -197,6 +203,13 @@ impl Ring {
         }
         started.clear();
         self.started = started;
+    }
+
+    /// Whether a flush must reach a member, which then has it.
+    fn begins_flush(&mut self, member: MemberNo) -> bool {
+        let open = self.members[member.index()].and_then(|open| self.open[open].as_mut());
+        // Operations on a missing member are failed later.
+        open.is_none_or(|open| open.unflushed.begin())
     }
 
     /// How many of `pages` adjacent trimmed pages are one run, and whether they are left as they are.
@@ -381,6 +394,7 @@ impl Ring {
             for (nth, one) in done.iter().enumerate() {
                 self.end(one, if nth == failed { Err(error()) } else { Ok(()) }, took_ns);
             }
+            self.flushed(number, false);
             return self.finish(number, memory);
         }
         let (done, left) = run.started.split_at(run.done);
@@ -405,15 +419,30 @@ impl Ring {
             took_ns,
         });
         self.ended.extend(ended);
+        self.flushed(number, true);
         self.finish(number, memory);
+    }
+
+    /// A run is over, well or not: if it is a flush, its file has been flushed, or not.
+    fn flushed(&mut self, number: u32, is_good: bool) {
+        let run = self.runs.get(number);
+        if run.kind == OperationKind::Flush
+            && let Some(open) = &mut self.open[run.open]
+        {
+            open.unflushed.ended(is_good);
+        }
     }
 
     /// A run has nothing in flight any more.
     fn finish(&mut self, number: u32, memory: &mut Pages) {
-        let open = self.runs.get(number).open;
+        let run = self.runs.get(number);
+        let (open, kind) = (run.open, run.kind);
         self.runs.give(number, memory);
         if let Some(place) = &mut self.open[open] {
             place.in_flight -= 1;
+            if matches!(kind, OperationKind::Write | OperationKind::Trim) {
+                place.unflushed.changed();
+            }
         }
         self.forget(open);
     }

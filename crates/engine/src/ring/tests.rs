@@ -22,7 +22,7 @@ fn ring_in(
     limit: Duration,
 ) -> Option<(tempfile::TempDir, Ring, Pages)> {
     let file = MemberFile::create(&folder.path().join("member"), pages * PAGE as u64, PAGE as u32).unwrap();
-    match Ring::new(vec![Some(file)], PAGE as u32, limit, Trims::Zeros) {
+    match Ring::new(vec![Some(file)], PAGE as u32, limit, Trims::Zeros, Flushes::Auto) {
         Ok(ring) => Some((folder, ring, Pages::new(PAGE as u32))),
         Err((error, _)) => {
             println!("skipped: no io_uring: {error}");
@@ -200,7 +200,7 @@ fn check_pieces_of_a_device(makes_zeros: bool) {
     if let Discards::Granules { makes_zeros: own, .. } = &mut discards {
         *own = makes_zeros;
     }
-    let made = Ring::new(vec![Some(file)], PAGE as u32, LONG, Trims::Advice);
+    let made = Ring::new(vec![Some(file)], PAGE as u32, LONG, Trims::Advice, Flushes::Auto);
     let read = made.map(|mut ring| {
         let mut memory = Pages::new(PAGE as u32);
         ring.open[0].as_mut().unwrap().discards = discards;
