@@ -137,7 +137,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let made = match until {
         None => Made::fixed(&comparison, threads, context),
         Some((until, rule)) => {
-            comparison::remark(&comparison, context);
+            comparison::remark(&comparison, context.quiet);
             let more = |before: u32, seeds| {
                 let mut args = args.comparison.clone();
                 args.setup.requests.seed = args.setup.requests.seed.saturating_add(u64::from(before));

@@ -16,7 +16,7 @@ use stripewise_trace::generate::Generator;
 use stripewise_trace::{FormatName, OpenOptions};
 
 use crate::context::Context;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, warn};
 use crate::interrupt;
 use crate::place::Place;
 use crate::progress::{Line, Progress};
@@ -398,9 +398,9 @@ impl Observer for Lines {
 }
 
 /// Prints the remarks about `comparison` that matter before its runs.
-pub(crate) fn remark(comparison: &Comparison, context: &Context<'_>) {
-    for remark in comparison.note().iter().chain(comparison.remarks()) {
-        context.remark(remark);
+pub(crate) fn remark(comparison: &Comparison, quiet: bool) {
+    for remark in comparison.note().iter().chain(comparison.remarks()).filter(|_| !quiet) {
+        warn(remark);
     }
 }
 
@@ -422,18 +422,29 @@ pub(crate) fn run(
     threads: usize,
     context: &Context<'_>,
 ) -> Vec<Result<Finished, Error>> {
-    remark(comparison, context);
-    make(comparison, threads, context)
+    remark(comparison, context.quiet);
+    make(comparison, threads, &Progress::new(context.quiet))
+}
+
+/// [`run`] beside other comparisons that show their progress at the same place.
+pub(crate) fn run_beside(
+    comparison: &Comparison,
+    threads: usize,
+    quiet: bool,
+    progress: &Progress,
+) -> Vec<Result<Finished, Error>> {
+    remark(comparison, quiet);
+    make(comparison, threads, progress)
 }
 
 /// [`run`] without remarks, for a comparison that continues another one.
 pub(crate) fn make(
     comparison: &Comparison,
     threads: usize,
-    context: &Context<'_>,
+    progress: &Progress,
 ) -> Vec<Result<Finished, Error>> {
     let lines = (0..comparison.len()).map(|_| Mutex::new(None)).collect();
-    comparison.run(threads, &Lines { progress: Progress::new(context.quiet), lines })
+    comparison.run(threads, &Lines { progress: progress.clone(), lines })
 }
 
 /// Makes the time line of a window of the first run of `comparison`, and shows its progress.
@@ -442,7 +453,7 @@ pub(crate) fn timeline(
     window: (u64, u64),
     context: &Context<'_>,
 ) -> Result<Timeline, Error> {
-    remark(comparison, context);
+    remark(comparison, context.quiet);
     let lines = vec![Mutex::new(None)];
     comparison.timeline(window, &Lines { progress: Progress::new(context.quiet), lines })
 }

@@ -9,6 +9,7 @@ use crate::human;
 const STEPS: u64 = 10_000;
 
 /// The lines of all running tasks. Hidden where the standard error is no terminal.
+#[derive(Clone)]
 pub(crate) struct Progress(MultiProgress);
 
 /// One line.

@@ -13,6 +13,7 @@ use crate::comparison;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::human;
+use crate::progress::Progress;
 
 /// A figure, and how narrow its intervals are to be, as a share of a mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +118,7 @@ impl Made {
             };
             let Some(more) = more else { break };
             let comparison = comparison(seeds, more)?;
-            let outcomes = comparison::make(&comparison, threads, context);
+            let outcomes = comparison::make(&comparison, threads, &Progress::new(context.quiet));
             for (at, (scheme, outcome)) in comparison.schemes().zip(outcomes).enumerate() {
                 let place = at / more.get() as usize;
                 match outcome {

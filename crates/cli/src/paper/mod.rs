@@ -2,6 +2,7 @@
 
 mod data;
 mod default_scheme;
+mod lanes;
 
 use std::fmt::Display;
 use std::num::NonZero;
@@ -19,9 +20,11 @@ use stripewise_runs::{Comparison, ComparisonSpec, Finished, bibliography};
 use crate::comparison::{self, Patient, at_least_one};
 use crate::context::Context;
 use crate::examples::{Example, section};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, warn};
+use crate::progress::Progress;
 use crate::report;
 use crate::table::Table;
+use lanes::side_by_side;
 
 const EXAMPLES: &[Example] = &[
     ("stripewise paper list", "the papers: authors, title, venue, year"),
@@ -242,34 +245,45 @@ impl Args {
         Ok(EvaluationOptions { requests, quick: self.quick, traces, claims, part, seed, out })
     }
 
-    /// Makes the study of each point, one after the other, and hands each with its runs to `take`. Returns each study's name and
-    /// span.
-    fn evaluate<P: Display>(
+    /// Makes the studies of all points, as many at a time as there are jobs, and hands each with its runs to `take`, in order. Returns
+    /// each study's name and span.
+    fn evaluate<P: Display + Sync>(
         &self,
         points: &[P],
         context: &Context<'_>,
-        is_slice: impl Fn(&P) -> bool,
-        spec: impl Fn(&P) -> Outcome<ComparisonSpec>,
+        is_slice: impl Fn(&P) -> bool + Sync,
+        spec: impl Fn(&P) -> Outcome<ComparisonSpec> + Sync,
         mut take: impl FnMut(&P, &Comparison, Vec<Finished>) -> Outcome,
     ) -> Outcome<Spans> {
-        let mut spans = Spans::new();
         let jobs =
-            self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |jobs| jobs.get());
-        for (index, point) in points.iter().enumerate() {
-            context.remark(&format!("study {} of {}: {point}", index + 1, points.len()));
-            let made = || -> Outcome<(Comparison, Vec<Finished>)> {
-                let comparison = Comparison::new(spec(point)?, &Patient)?;
-                let finished =
-                    comparison::run(&comparison, jobs, context).into_iter().collect::<Result<_, _>>()?;
-                Ok((comparison, finished))
-            };
-            let taken = made().and_then(|(comparison, finished)| {
+            self.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZero::<usize>::MIN);
+        let (quiet, progress) = (context.quiet, Progress::new(context.quiet));
+        let make = |index: usize, threads: usize| -> Outcome<(Comparison, Vec<Finished>)> {
+            let point = &points[index];
+            if !quiet {
+                warn(&format!("study {} of {}: {point}", index + 1, points.len()));
+            }
+            let comparison = Comparison::new(spec(point)?, &Patient)?;
+            let runs = comparison::run_beside(&comparison, threads, quiet, &progress);
+            let finished = runs.into_iter().collect::<Result<_, _>>()?;
+            Ok((comparison, finished))
+        };
+        // A real trace that this program cannot read or place is left out, and the output names it.
+        let is_left_out = |index: usize, failure: &Failure| {
+            matches!(failure, Failure::Usage(_) | Failure::Failed(_)) && is_slice(&points[index])
+        };
+        let ends_all = |index: usize, made: &Outcome<_>| {
+            made.as_ref().is_err_and(|failure: &Failure| !is_left_out(index, failure))
+        };
+        let mut spans = Spans::new();
+        for (index, made) in side_by_side(points.len(), jobs, make, ends_all).into_iter().enumerate() {
+            let point = &points[index];
+            let taken = made.unwrap_or(Err(Failure::Interrupted)).and_then(|(comparison, finished)| {
                 spans.push((point.to_string(), comparison.span_bytes()));
                 take(point, &comparison, finished)
             });
             match taken {
                 Ok(()) => {}
-                // A real trace that this program cannot read or place is left out, and the output names it.
                 Err(Failure::Usage(reason) | Failure::Failed(reason)) if is_slice(point) => {
                     context.remark(&format!("skipped: {point}: {reason}"));
                 }
