@@ -2,12 +2,13 @@
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use stripewise_flash::Flash;
 use stripewise_results::{Figures, Optional, RunInputs, Store};
-use stripewise_sim::{Progress, run};
+use stripewise_sim::{Layout, Progress, run_on};
 use stripewise_trace::generate::Generator;
 
 use crate::cases::Benchmark;
-use crate::yardstick;
+use crate::yardstick::{self, Yardstick};
 
 /// The best run of a case, and of its yardstick.
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +55,9 @@ pub(crate) fn best_of(case: &Benchmark, runs: u32, with_yardstick: bool) -> Resu
     for _ in 0..runs {
         let mut measured = once(case).with_context(|| format!("case {}", case.name))?;
         if with_yardstick {
+            let yardstick = Yardstick::new(&case.yardstick);
             let start = cpu_seconds();
-            let operations = yardstick::run(&case.yardstick, case.config.limit_requests);
+            let operations = yardstick::run(yardstick, case.config.limit_requests);
             measured.yardstick = Some((cpu_seconds() - start, operations));
         }
         best = Some(match best {
@@ -78,19 +80,19 @@ fn once(case: &Benchmark) -> Result<Measured> {
     let configuration = toml::to_string(&case.config)?;
     let inputs = RunInputs::new(&configuration, "", &generator.to_string(), case.config.seed, "bench")?;
     let mut writer = store.begin(&inputs, Optional { requests: case.config.request_rows, updates: false })?;
-    // Building and preconditioning the device are not measured here; the `device` cases measure them.
-    let mut started = None;
-    let mut report = |_: Progress| {
-        started.get_or_insert_with(cpu_seconds);
-        true
-    };
-    let totals = run(&case.config, &mut *source, &mut writer, &mut report)?;
+    // Building and preconditioning the device are not measured, nor is the kernel's first touch of its maps.
+    let Layout { level, devices } = case.config.members;
+    let mut flash = Flash::new(&case.config.device, level, devices, case.config.seed)?;
+    case.config.precondition.apply(&mut flash, case.config.seed);
+    flash.touch_maps();
+    let started = cpu_seconds();
+    let totals = run_on(flash, &case.config, &mut *source, &mut writer, &mut |_: Progress| true)?;
     let mut figures = Figures::new();
     for (name, figure) in totals.figures() {
         figures.add(name, figure)?;
     }
     writer.finish(&totals.members, &figures)?;
-    let seconds = cpu_seconds() - started.unwrap_or(0.0);
+    let seconds = cpu_seconds() - started;
     Ok(Measured {
         seconds,
         operations: totals.sum(|row| row.flash_read_pages + row.flash_program_pages + row.erase_blocks),

@@ -54,11 +54,72 @@ struct Die {
     next: u32,
 }
 
-struct Yardstick {
+/// The full blocks of each die by their number of valid pages: a list for each number.
+struct Written {
+    /// Numbers of valid pages that a block may have.
+    counts: u32,
+    /// First block of each list, plus one; the lists of a die follow those of the die before it.
+    heads: Vec<u32>,
+    /// The neighbours of each block in its list, plus one.
+    next: Vec<u32>,
+    before: Vec<u32>,
+    /// For each die, a number below which no list has a block.
+    least: Vec<u32>,
+}
+
+impl Written {
+    fn new(dies: u32, blocks: u32, pages: u32) -> Self {
+        let (counts, all) = (pages + 1, (dies * blocks) as usize);
+        Self {
+            counts,
+            heads: vec![0; (dies * counts) as usize],
+            next: vec![0; all],
+            before: vec![0; all],
+            least: vec![0; dies as usize],
+        }
+    }
+
+    fn add(&mut self, die: u32, block: u32, valid: u16) {
+        let list = (die * self.counts) as usize + usize::from(valid);
+        let first = std::mem::replace(&mut self.heads[list], block + 1);
+        if first != 0 {
+            self.before[first as usize - 1] = block + 1;
+        }
+        (self.next[block as usize], self.before[block as usize]) = (first, 0);
+        self.least[die as usize] = self.least[die as usize].min(valid.into());
+    }
+
+    fn remove(&mut self, die: u32, block: u32, valid: u16) {
+        let (next, before) = (self.next[block as usize], self.before[block as usize]);
+        match before {
+            0 => self.heads[(die * self.counts) as usize + usize::from(valid)] = next,
+            _ => self.next[before as usize - 1] = next,
+        }
+        if next != 0 {
+            self.before[next as usize - 1] = before;
+        }
+    }
+
+    /// Takes a block with the fewest valid pages.
+    fn take_least(&mut self, die: u32) -> Option<u32> {
+        while self.least[die as usize] < self.counts {
+            let least = self.least[die as usize];
+            if let Some(block) = self.heads[(die * self.counts + least) as usize].checked_sub(1) {
+                self.remove(die, block, least as u16);
+                return Some(block);
+            }
+            self.least[die as usize] += 1;
+        }
+        None
+    }
+}
+
+pub(crate) struct Yardstick {
     setting: Setting,
     map: Vec<u32>,
     owner: Vec<u32>,
     valid: Vec<u16>,
+    written: Written,
     dies: Vec<Die>,
     agenda: Agenda,
     random: Prng,
@@ -71,9 +132,8 @@ struct Yardstick {
 }
 
 /// Serves `requests` host writes of one page at uniformly random addresses; returns the flash operations done.
-pub(crate) fn run(setting: &Setting, requests: u64) -> u64 {
-    let mut yardstick = Yardstick::new(setting);
-    let depth = u64::from(setting.depth).min(requests);
+pub(crate) fn run(mut yardstick: Yardstick, requests: u64) -> u64 {
+    let depth = u64::from(yardstick.setting.depth).min(requests);
     for request in 0..depth {
         yardstick.begin(request as u32, 0);
     }
@@ -93,16 +153,25 @@ pub(crate) fn run(setting: &Setting, requests: u64) -> u64 {
 const OPEN: u16 = 1 << 15;
 const FREE: u16 = u16::MAX;
 
+/// Zeros whose memory the kernel has handed out.
+fn in_use(count: usize) -> Vec<u32> {
+    let mut all = vec![1; count];
+    all.fill(0);
+    all
+}
+
 impl Yardstick {
-    fn new(setting: &Setting) -> Self {
+    /// The device before the clock starts. The memory of its maps is in use.
+    pub(crate) fn new(setting: &Setting) -> Self {
         let dies = setting.members * setting.dies;
         let per_member = setting.dies * setting.blocks * setting.pages;
         let pages = (setting.members * per_member) as usize;
         let mut yardstick = Self {
             setting: *setting,
-            map: vec![0; pages],
-            owner: vec![0; pages],
+            map: in_use(pages),
+            owner: in_use(pages),
             valid: vec![FREE; (dies * setting.blocks) as usize],
+            written: Written::new(dies, setting.blocks, setting.pages),
             dies: (0..dies)
                 .map(|_| Die { free: (1..setting.blocks).rev().collect(), ..Die::default() })
                 .collect(),
@@ -189,7 +258,13 @@ impl Yardstick {
         let old = self.map[logical];
         if old != 0 {
             self.owner[old as usize - 1] = 0;
-            self.valid[((old - 1) / pages) as usize] -= 1;
+            let block = (old - 1) / pages;
+            let valid = &mut self.valid[block as usize];
+            *valid -= 1;
+            if *valid < OPEN {
+                self.written.remove(block / blocks, block, *valid + 1);
+                self.written.add(block / blocks, block, *valid);
+            }
         }
         let state = &mut self.dies[die as usize];
         let block = die * blocks + state.open;
@@ -200,6 +275,7 @@ impl Yardstick {
         state.next += 1;
         if state.next == pages {
             self.valid[block as usize] &= !OPEN;
+            self.written.add(die, block, self.valid[block as usize]);
             state.open = state.free.pop().expect("collection keeps a block free");
             state.next = 0;
             self.valid[(die * blocks + state.open) as usize] = OPEN;
@@ -241,11 +317,10 @@ impl Yardstick {
             Some(at) => at,
             None if state.free.len() as u32 > self.setting.reserve => return false,
             None => {
-                let first = (die * blocks) as usize;
-                let plane = &self.valid[first..first + blocks as usize];
-                let victim =
-                    plane.iter().enumerate().min_by_key(|&(_, valid)| *valid).map_or(0, |(block, _)| block);
-                (victim as u32, 0)
+                let victim = self.written.take_least(die).expect("a die without free blocks has full ones");
+                // It is in no list, so it counts as open until it is erased.
+                self.valid[victim as usize] |= OPEN;
+                (victim - die * blocks, 0)
             }
         };
         let first = (die * blocks + block) * pages;
