@@ -256,6 +256,8 @@ pub enum Bug {
     TrimKeepsParity,
     /// Content that is known to be corrupt is treated as valid.
     CorruptionIgnored,
+    /// A plan that goes the short way takes an operation that failed for one that is done.
+    StraightFailureIgnored,
     /// A failed request is acknowledged as successful.
     FailureHidden,
     /// An update of a lost chunk fails although its row could tolerate the loss.
@@ -378,6 +380,7 @@ impl Bug {
         Self::PartOfLostNotDecoded,
         Self::TrimKeepsParity,
         Self::CorruptionIgnored,
+        Self::StraightFailureIgnored,
         Self::FailureHidden,
         Self::FailureInvented,
         Self::WaiterForgotten,

@@ -228,7 +228,8 @@ impl<M: Memory> Executor<M> {
     ) {
         let plan = self.plan_of(id);
         if self.plans[plan].is_straight {
-            if outcome == Outcome::Done && !self.reads.is_active {
+            let is_done = outcome == Outcome::Done || self.has_bug(Bug::StraightFailureIgnored);
+            if is_done && !self.reads.is_active {
                 return self.straight_over(plan, id, timing, placement, driver);
             }
             self.plans[plan].is_straight = false;

@@ -2,37 +2,39 @@
 //! nothing after it but the acknowledgement.
 //!
 //! Reads of intact rows and writes without parity are such plans, where nothing but plans of hosts can be due. They have a slot of
-//! the arena, a row lock and operations in the queues of members like all others, so limits, flushes and waiting plans see no
-//! difference; but no steps are built for them, looked up or stepped over. An operation that fails ends the short way: from then
-//! on the plan is built, and continues, like any other.
+//! the arena, a row lock and operations in the queues of members like all others, and observers see the same plan, so limits,
+//! flushes and waiting plans tell no difference; but their steps are not built, looked up or stepped over. An operation that fails
+//! ends the short way: from then on the plan is built, and continues, like any other.
 
 use stripewise_core::bits::columns;
 use stripewise_core::ids::PlanId;
 use stripewise_core::memory::Memory;
 use stripewise_core::operation::{Class, Operation, OperationId, OperationKind, Timing};
+use stripewise_policy::update::{Decision, Reason, Routine};
 
 use crate::driver::Driver;
 use crate::plan::{NOT_STARTED, OVER, Plan, Step};
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
-    /// Whether plans may go the short way, as far as the executor knows: all members are in service, no policy looks for other ways
-    /// of reads, and nobody looks at plans.
+    /// Whether plans may go the short way, as far as the executor knows: all members are in service, and no policy looks for other ways
+    /// of reads.
     #[inline]
-    pub fn may_go_straight<D: Driver<M>>(&self) -> bool {
-        !self.any_failed && !self.reads.is_active && !self.reads.observes && !D::OBSERVES
+    pub fn may_go_straight(&self) -> bool {
+        !self.any_failed && !self.reads.is_active && !self.reads.observes
     }
 
     /// Begins `plan`, which has its row lock if it needs one, with one operation of this kind for each column that hosts want.
     #[inline]
-    pub fn begin_straight<D: Driver<M>>(
+    pub fn begin_straight<P: Placement<M>, D: Driver<M>>(
         &mut self,
         plan: PlanId,
         kind: OperationKind,
         class: Class,
+        placement: &P,
         driver: &mut D,
     ) {
-        debug_assert!(self.may_go_straight::<D>(), "plan {plan} goes the short way, and must not");
+        debug_assert!(self.may_go_straight(), "plan {plan} goes the short way, and must not");
         if cfg!(debug_assertions) {
             self.assert_may_continue(plan);
             self.assert_has_lock(plan);
@@ -48,26 +50,34 @@ impl<M: Memory> Executor<M> {
         slot.steps.operations = count;
         slot.steps.outstanding = count;
         slot.steps.push(Step::Operations { first: 0, count });
-        let is_read = kind == OperationKind::Read;
-        for (nth, column) in columns(wanted).enumerate() {
-            let id = base.after(nth as u32);
+        let operations = || columns(wanted).enumerate().map(|(nth, column)| (base.after(nth as u32), column));
+        for (id, column) in operations() {
             let member = self.geometry.member(place, column);
-            let slot = &mut self.slots[id.index()];
-            slot.operation = Operation {
+            self.slots[id.index()].operation = Operation {
                 page: place.page,
                 member,
                 kind,
                 class,
                 column: column as u8,
-                request,
                 ..Operation::default()
             };
+        }
+        if D::OBSERVES {
+            if kind == OperationKind::Write {
+                self.decide(plan, Decision::forced(Routine::Plain, Reason::NoParity));
+            }
+            self.show(plan, placement, driver);
+        }
+        for (id, _) in operations() {
+            let slot = &mut self.slots[id.index()];
+            slot.operation.request = request;
             slot.is_held = false;
             slot.queued_at = self.now;
             slot.started_at = NOT_STARTED;
+            let member = slot.operation.member;
             slot.gc_ns = driver.gc_clock(member);
             self.provide_buffer(id);
-            self.put(id, member, is_read, driver);
+            self.put(id, member, kind == OperationKind::Read, driver);
         }
     }
 

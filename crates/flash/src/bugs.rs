@@ -9,11 +9,13 @@ pub enum Bug {
     PinSkipped,
     /// Garbage collection copies a page but leaves its map entry at the old place.
     GcKeepsMapping,
+    /// A program of a page does not end the holds of reads that wait for the page.
+    HoldKept,
 }
 
 impl Bug {
     /// All bugs.
-    pub const ALL: &[Self] = &[Self::GcFreesEarly, Self::PinSkipped, Self::GcKeepsMapping];
+    pub const ALL: &[Self] = &[Self::GcFreesEarly, Self::PinSkipped, Self::GcKeepsMapping, Self::HoldKept];
 }
 
 /// The planted bug. Without debug assertions there is none.

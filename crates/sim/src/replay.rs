@@ -362,10 +362,8 @@ impl Host<NoMemory> for Replay<'_> {
 
     #[inline]
     fn take(&mut self, now: Nanos) -> (HostRequest, ()) {
-        let arrival = match (self.pacing, self.next(now)) {
-            (Pacing::Open { .. }, Next::At(at)) => at,
-            _ => now,
-        };
+        let due = if matches!(self.pacing, Pacing::Open { .. }) { self.next(now) } else { Next::Waiting };
+        let arrival = if let Next::At(at) = due { at } else { now };
         if let Pacing::Think { users, .. } = self.pacing
             && self.outstanding + self.back_at.len() as u32 >= users
         {

@@ -101,9 +101,9 @@ impl InPlace {
         if lock != RowLock::None {
             // Content that leaves the cache while the read waits might reach the member after the read.
             self.note_cached(plan, exec);
-        } else if self.goes_straight::<M, D>(exec) {
+        } else if self.goes_straight(exec) {
             exec.take_turn(plan, lock);
-            return exec.begin_straight(plan, OperationKind::Read, Class::HostRead, driver);
+            return exec.begin_straight(plan, OperationKind::Read, Class::HostRead, self, driver);
         }
         exec.acquire(plan, lock, self, driver);
     }
@@ -111,12 +111,12 @@ impl InPlace {
     /// Whether a read of a row needs no more than its operations, and a write that has the row neither, if there is no parity and it
     /// covers whole pages.
     #[inline]
-    fn goes_straight<M: Memory, D: Driver<M>>(&self, exec: &Executor<M>) -> bool {
+    fn goes_straight<M: Memory>(&self, exec: &Executor<M>) -> bool {
         self.only_plans
             && self.resync.is_none()
             && self.roster.is_none()
             && self.blank.is_off()
-            && exec.may_go_straight::<D>()
+            && exec.may_go_straight()
     }
 
     /// Writes columns `mask` of `row` for request `id`: joins an update that waits for the row, or makes a new one.
@@ -160,11 +160,12 @@ impl InPlace {
             if absorbs {
                 self.absorbs(plan, exec);
             }
-            let is_straight = exec.geometry().parity() == 0
-                && self.jobs[plan].partial == 0
-                && self.goes_straight::<M, D>(exec);
+            let is_straight =
+                exec.geometry().parity() == 0 && self.jobs[plan].partial == 0 && self.goes_straight(exec);
             match (taken, is_straight) {
-                (true, true) => exec.begin_straight(plan, OperationKind::Write, Class::HostWrite, driver),
+                (true, true) => {
+                    exec.begin_straight(plan, OperationKind::Write, Class::HostWrite, self, driver)
+                }
                 (true, false) => exec.begin(plan, self, driver),
                 (false, _) => exec.wait(plan),
             }

@@ -34,6 +34,7 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::HedgeHoldGivenBack), 8000),
     (Planted::Array(Array::RedirectedSegmentNotHeld), 8000),
     (Planted::Array(Array::DecodeWithoutHold), 200),
+    (Planted::Array(Array::StraightFailureIgnored), 500),
     (Planted::Array(Array::FailureHidden), 20),
     (Planted::Array(Array::FailureInvented), 20),
     (Planted::Array(Array::FlushDropped), 200),
@@ -115,6 +116,7 @@ const BUDGETS: &[(Planted, u64)] = &[
     (Planted::Array(Array::FlushSkipsDestages), 500),
     (Planted::Array(Array::AbsorbNotHeld), 500),
     (Planted::Flash(Flash::PinSkipped), 50),
+    (Planted::Flash(Flash::HoldKept), 5000),
     (Planted::Flash(Flash::GcFreesEarly), 20),
     (Planted::Flash(Flash::GcKeepsMapping), 20),
 ];

@@ -214,7 +214,9 @@ impl<M: Media> Flash<M> {
         let Slot { member, page, plane, token, old_version, stream, .. } = self.slots[slot as usize];
         let plane = self.take_place(die, slot, plane);
         let pin = old_version && !self.planted.is(Bug::PinSkipped);
-        self.holds.forget(member, page);
+        if !self.planted.is(Bug::HoldKept) {
+            self.holds.forget(member, page);
+        }
         let placed = self.ftl.program(member, page, plane, stream, pin);
         self.media.program(member, placed.page, token);
         let (t, s) = (&self.times, &mut self.slots[slot as usize]);
