@@ -1,7 +1,7 @@
 //! Which flushes reach a member: those that make something durable.
 //!
-//! A member keeps nothing in volatile memory if it is a file in memory, which ends with the machine anyway, or a block device that
-//! the engine reaches directly and whose queue says that it writes through. Any other member is flushed if it has written
+//! A member keeps nothing in volatile memory if it is a file in memory, which ends with the machine anyway, or a block device
+//! that the engine reaches directly and whose queue says that it writes through. Any other member is flushed if it has written
 //! anything since its last flush began. Assembly does not ask here: it always flushes.
 
 use std::fs::File;
@@ -58,8 +58,8 @@ impl Unflushed {
         self.has_written = true;
     }
 
-    /// A flush is to begin. Returns false if it may be answered at once: nothing was written since the last flush began, and that is
-    /// over; or nothing is ever volatile.
+    /// A flush is to begin. Returns false if it may be answered at once: nothing was written since the last flush began, and that
+    /// flush is over; or nothing is ever volatile.
     pub(crate) fn begin(&mut self) -> bool {
         let is_needed = self.flushes == Flushes::Always
             || !self.writes_through
@@ -96,7 +96,7 @@ impl Unflushed {
 /// Bugs that a test plants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
-    /// What was written is forgotten when a flush ends, and not when it begins.
+    /// The mark of a write is cleared when a flush ends, and not when it begins.
     ClearedAtEnd,
     /// A flush is answered while an earlier one is in flight.
     NotAwaited,

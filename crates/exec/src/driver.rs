@@ -90,8 +90,8 @@ pub trait Driver<M: Memory>: MemberLoad + Timer + GcControl {
     /// driver reports the member with `Controller::member_ready`.
     fn admits(&mut self, operation: &Operation) -> Admission;
 
-    /// Whether the member refuses this operation still, for the reason with which it refused it last. A driver that knows saves the
-    /// offer.
+    /// Whether the member still refuses this operation, for the reason with which it refused it last. A driver that knows saves
+    /// the offer.
     #[inline(always)]
     fn still_refuses(&mut self, _operation: &Operation, _reason: u64) -> bool {
         false

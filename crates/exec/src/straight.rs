@@ -1,10 +1,10 @@
 //! The short way of plans that need none of the others' care: one step, with one operation for each column that a host wants, and
 //! nothing after it but the acknowledgement.
 //!
-//! Reads of intact rows and writes without parity are such plans, where nothing but plans of hosts can be due. They have a slot of
-//! the arena, a row lock and operations in the queues of members like all others, and observers see the same plan, so limits,
-//! flushes and waiting plans tell no difference; but their steps are not built, looked up or stepped over. An operation that fails
-//! ends the short way: from then on the plan is built, and continues, like any other.
+//! Reads of intact rows and writes without parity are such plans, where nothing but plans of hosts can be due. They have a slot
+//! of the arena, a row lock and operations in the queues of members like all others, and observers see the same plan, so limits,
+//! flushes and waiting plans tell no difference; but their steps are not built, looked up or stepped over. An operation that
+//! fails ends the short way: from then on the plan is built, and continues, like any other.
 
 use stripewise_core::bits::columns;
 use stripewise_core::ids::PlanId;
@@ -17,8 +17,8 @@ use crate::plan::{NOT_STARTED, OVER, Plan, Step};
 use crate::{Executor, Placement};
 
 impl<M: Memory> Executor<M> {
-    /// Whether plans may go the short way, as far as the executor knows: all members are in service, and no policy looks for other ways
-    /// of reads.
+    /// Whether plans may go the short way, as far as the executor knows: all members are in service, and no policy looks for
+    /// other ways of reads.
     #[inline]
     pub fn may_go_straight(&self) -> bool {
         !self.any_failed && !self.reads.is_active && !self.reads.observes
@@ -43,7 +43,7 @@ impl<M: Memory> Executor<M> {
         let slot = &mut self.plans[plan];
         let Plan { place, wanted, request, .. } = *slot;
         let count = wanted.count_ones() as u16;
-        debug_assert!(count > 0, "plan {plan} goes the short way, and nobody wants a column");
+        debug_assert!(count > 0, "plan {plan} goes the short way, and no host wants a column");
         slot.is_straight = true;
         slot.times.begun_at = self.now;
         slot.times.step_begun_at = self.now;

@@ -275,7 +275,7 @@ impl<M: Media> Flash<M> {
 
     /// Whether [`Self::next_ready`] or [`Self::next_gc_event`] may have something to report.
     #[inline(always)]
-    pub fn has_news(&self) -> bool {
+    pub fn has_reports(&self) -> bool {
         self.ready.has_any() || self.control.as_ref().is_some_and(|control| control.events.has_any())
     }
 
@@ -288,12 +288,6 @@ impl<M: Media> Flash<M> {
     /// none is pinned.
     pub fn lookup_old(&self, member: u32, page: u32) -> Option<u32> {
         self.ftl.lookup_old(member, page)
-    }
-
-    /// Lets the system hand out the memory of the maps now, and not when entries are first written: for measurements of time. The call
-    /// changes no state.
-    pub fn touch_maps(&mut self) {
-        self.ftl.touch();
     }
 
     /// Loads the map entries of pages that will be used soon into the processor's caches. A driver that knows its

@@ -111,8 +111,8 @@ pub struct Member {
     /// Whether it has completed nothing for a while, so that reads avoid it. Absent in the status of older servers.
     #[serde(default)]
     pub slow: bool,
-    /// Whether flushes reach it: it may keep writes in volatile memory, as far as the system says (`--flush`). Absent in the status
-    /// of older servers, which flush every member.
+    /// Whether flushes reach it: it may keep writes in volatile memory, as far as the system says (`--flush`). Absent in the
+    /// status of older servers, which flush every member.
     #[serde(default = "all_are_flushed")]
     pub flushed: bool,
     /// Operations in its queue.

@@ -3,11 +3,11 @@
 //! Events of equal time are handled in a fixed order (in order of scheduling, then arrivals), so a run is a function
 //! of its inputs alone.
 
+mod controls;
 mod restart;
 mod state;
 
 use stripewise_array::coordination::{Ahead, GcControl, GcPermit, GcTurn};
-use stripewise_array::format::FailReason;
 use stripewise_array::update::{Choice, ParityUpdate, Routine};
 use stripewise_array::{
     Acknowledgement, Admission, Array, Controller, Driver, HostRequest, MemberLoad, MemberNo, Members,
@@ -340,7 +340,7 @@ pub struct Simulation<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M> = A
     large: bool,
     /// Members and pages that the next requests will use.
     ahead: Vec<(u32, u32)>,
-    /// Until this time a step goes on over events that nobody outside the flash can tell; 0 for one event a step.
+    /// Until this time a step continues over events that change nothing outside the flash; 0 for one event a step.
     pub(crate) quiet_until: Nanos,
 }
 
@@ -504,7 +504,7 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
         self.world.now = now;
         if event < COMPUTED {
             self.world.flash.handle(now, event, &mut self.world.agenda, &mut self.done);
-            if self.done.is_empty() && !self.world.flash.has_news() {
+            if self.done.is_empty() && !self.world.flash.has_reports() {
                 return false;
             }
             self.report_done();
@@ -523,10 +523,10 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
     /// Reports to the array which members may admit operations that they refused. Returns whether there was one.
     #[inline]
     fn report_ready(&mut self) -> bool {
-        self.world.flash.has_news() && self.report_news()
+        self.world.flash.has_reports() && self.report_members()
     }
 
-    fn report_news(&mut self) -> bool {
+    fn report_members(&mut self) -> bool {
         let mut any = false;
         while let Some(member) = self.world.flash.next_gc_event() {
             self.array.gc_event(self.world.now, MemberNo::at(member as usize), &mut self.world);
@@ -577,24 +577,6 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
         let latency_ns = self.world.now - self.array.queued_at(id);
         self.world.host.operated(&operation, latency_ns);
         self.array.completed(self.world.now, id, outcome, timing, &mut self.world);
-    }
-
-    /// Removes a member from now on; its operations in flight end with the outcome "gone".
-    pub fn fail_member(&mut self, member: MemberNo) {
-        self.world.member_failed(member);
-        self.array.member_failed(self.world.now, member, FailReason::Requested, &mut self.world);
-    }
-
-    /// Reports to the controller that a member has not answered for some time, or answers again. The member itself is
-    /// unaffected.
-    pub fn report_slow(&mut self, member: MemberNo, is_slow: bool) {
-        self.array.member_slow(self.world.now, member, is_slow, &mut self.world);
-    }
-
-    /// Writes out the content that waits in controller memory, and runs until no operation is in flight.
-    pub fn drain(&mut self) {
-        self.array.drain(self.world.now, &mut self.world);
-        self.run();
     }
 }
 

@@ -108,8 +108,8 @@ impl InPlace {
         exec.acquire(plan, lock, self, driver);
     }
 
-    /// Whether a read of a row needs no more than its operations, and a write that has the row neither, if there is no parity and it
-    /// covers whole pages.
+    /// Whether a read of a row needs no more than its operations. A write that has the row needs no more either, if there is no
+    /// parity and it covers whole pages.
     #[inline]
     fn goes_straight<M: Memory>(&self, exec: &Executor<M>) -> bool {
         self.only_plans

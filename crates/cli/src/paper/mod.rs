@@ -245,8 +245,8 @@ impl Args {
         Ok(EvaluationOptions { requests, quick: self.quick, traces, claims, part, seed, out })
     }
 
-    /// Makes the studies of all points, as many at a time as there are jobs, and hands each with its runs to `take`, in order. Returns
-    /// each study's name and span.
+    /// Makes the studies of all points, as many at a time as there are jobs, and hands each with its runs to `take`, in order.
+    /// Returns each study's name and span.
     fn evaluate<P: Display + Sync>(
         &self,
         points: &[P],

@@ -62,8 +62,8 @@ pub(crate) struct Tenant {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ftl {
-    map: Huge<u32>,
-    back: Huge<u32>,
+    pub(crate) map: Huge<u32>,
+    pub(crate) back: Huge<u32>,
     valid: Vec<u16>,
     pub(crate) planes: Vec<Plane>,
     /// For each plane, a ring of its free blocks, used in the order in which they were freed: the simplest dynamic
@@ -91,15 +91,6 @@ pub(crate) struct Ftl {
 }
 
 impl Ftl {
-    /// Touches the memory of both maps.
-    pub(crate) fn touch(&mut self) {
-        /// Entries of a page of memory.
-        const ENTRIES: usize = 4096 / size_of::<u32>();
-        for map in [&mut self.map, &mut self.back] {
-            map.iter_mut().step_by(ENTRIES).for_each(|entry| *entry = std::hint::black_box(*entry));
-        }
-    }
-
     pub(crate) fn new(spec: &DeviceSpec, shape: &Shape, dynamic: bool) -> Self {
         let members = shape.members as usize;
         let blocks = shape.blocks_per_plane;

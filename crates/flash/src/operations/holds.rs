@@ -1,13 +1,13 @@
 //! What reads wait for that channels and chips refused: the die of their page.
 //!
-//! A queue offers the same read again whenever its member reports ready, and in most cases the die is still busy. The caller keeps
-//! the hold that came with the refusal and asks [`Flash::still_holds`](crate::Flash::still_holds) first, which saves the map lookup,
-//! which misses the processor's cache, and the divisions after it.
+//! A queue offers the same read again whenever its member reports ready, and in most cases the die is still busy. The caller
+//! keeps the hold that came with the refusal and asks [`Flash::still_holds`](crate::Flash::still_holds) first. That saves the map
+//! lookup, which misses the processor's cache, and the divisions after it.
 //!
 //! A move stays on its plane, so only a program or a trim of the page itself can end a hold before its die is free. That is rare:
 //! pages of holds are noted in a small filter, and a program or trim of a page that may be noted ends all holds.
 
-/// Bits of the filter, a power of two: so many that few of the programs between two hits find another page's bit.
+/// Bits of the filter, a power of two: enough that few programs find the bit of another page.
 const BITS: u32 = 1 << 13;
 
 /// Why a read was refused. It is valid until its page may have moved.
