@@ -166,3 +166,57 @@ impl<S: Store> Backend for Plain<S> {
         "plain"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use stripewise_array::Memory as _;
+
+    use super::*;
+
+    /// Counts the flushes that reach it; the first fails.
+    #[derive(Default)]
+    struct Counting(u32);
+
+    impl Store for Counting {
+        fn pages(&self) -> u32 {
+            8
+        }
+        fn read(&mut self, _page: u32, _into: &mut [u8]) -> io::Result<()> {
+            Ok(())
+        }
+        fn write(&mut self, _page: u32, _from: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+        fn trim(&mut self, _page: u32) -> io::Result<()> {
+            Ok(())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            self.0 += 1;
+            if self.0 == 1 { Err(Errno::IO.into()) } else { Ok(()) }
+        }
+    }
+
+    #[test]
+    fn a_flush_reaches_a_member_that_was_written_or_not_flushed_well() {
+        let mut memory = Pages::new(4096);
+        let page = memory.take();
+        for (flushes, reached) in [(Flushes::Auto, 3), (Flushes::Always, 5)] {
+            let mut plain = Plain::new(vec![Some(Counting::default())], Order::Started, flushes);
+            let mut run = |kind| {
+                plain.start(
+                    OperationId::new(0),
+                    &Operation { kind, ..Operation::default() },
+                    page,
+                    &mut memory,
+                );
+                plain.take(&mut memory).expect("it was started").result.is_ok()
+            };
+            assert!(!run(OperationKind::Flush), "the first fails");
+            assert!(run(OperationKind::Flush) && run(OperationKind::Flush));
+            assert!(run(OperationKind::Write) && run(OperationKind::Flush));
+            assert!(run(OperationKind::Read) && run(OperationKind::Flush));
+            let member = plain.into_members().pop().flatten().expect("it is there");
+            assert_eq!(member.0, reached, "{flushes:?}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! The settings of runs as names and values, and the settings that distinguish runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stripewise_base::renamed;
 
@@ -117,22 +117,19 @@ pub fn differing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec
 /// included only where they are needed.
 pub fn distinguishing<'a>(all: &[&'a Settings], counts: impl Fn(&str) -> bool) -> Vec<&'a str> {
     let mut names = differing(all, counts);
-    let same =
-        |names: &[&str], a: &Settings, b: &Settings| names.iter().all(|name| a.get(*name) == b.get(*name));
-    // Equal settings would be compared with all others for each name.
-    let mut distinct: Vec<&Settings> = Vec::new();
-    for one in all {
-        if !distinct.iter().any(|other| same(&names, one, other)) {
-            distinct.push(one);
-        }
-    }
+    let values = |names: &[&str], one: &'a Settings| -> Vec<Option<&'a String>> {
+        names.iter().map(|name| one.get(*name)).collect()
+    };
+    let mut seen = BTreeSet::new();
+    let distinct: Vec<&Settings> =
+        all.iter().copied().filter(|one| seen.insert(values(&names, one))).collect();
     for name in names.clone() {
         if !follows(name, &names) {
             continue;
         }
         let left: Vec<&str> = names.iter().copied().filter(|other| *other != name).collect();
-        let is_distinct = |at: usize| distinct[..at].iter().all(|other| !same(&left, distinct[at], other));
-        if (1..distinct.len()).all(is_distinct) {
+        let mut seen = BTreeSet::new();
+        if distinct.iter().all(|one| seen.insert(values(&left, one))) {
             names = left;
         }
     }
@@ -173,11 +170,12 @@ pub fn in_words(name: &str, value: Option<&String>) -> String {
 
 /// For each of `all`, given with its key, the settings that distinguish it from others of the same key, in words.
 pub fn apart(all: &[(&str, &Settings)], counts: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
+    let mut alike: BTreeMap<&str, Vec<&Settings>> = BTreeMap::new();
+    all.iter().for_each(|&(key, settings)| alike.entry(key).or_default().push(settings));
+    let names: BTreeMap<&str, Vec<&str>> =
+        alike.iter().map(|(key, alike)| (*key, distinguishing(alike, &counts))).collect();
     let words = |(key, settings): &(&str, &Settings)| {
-        let alike: Vec<&Settings> =
-            all.iter().filter(|(other, _)| other == key).map(|(_, settings)| *settings).collect();
-        let names = distinguishing(&alike, &counts);
-        names.into_iter().map(|name| in_words(name, settings.get(name))).collect()
+        names[key].iter().map(|name| in_words(name, settings.get(*name))).collect()
     };
     all.iter().map(words).collect()
 }

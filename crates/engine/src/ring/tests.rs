@@ -95,6 +95,45 @@ fn check_places(ring: &mut Ring, memory: &mut Pages) {
     assert!(runs < places.len() / 2, "{runs} runs for {} pages", places.len());
 }
 
+/// The runs of each of two flushes, with one write before both, where `folder` has the file.
+fn flush_runs(folder: io::Result<tempfile::TempDir>) -> Option<([usize; 2], bool)> {
+    let (_folder, mut ring, mut memory) = ring_in(folder.ok()?, 8, LONG)?;
+    let buffer = memory.take();
+    assert!(all(&mut ring, &mut memory, &[(OperationKind::Write, 0, buffer)])[0].is_ok());
+    let runs = [0; 2].map(|_| {
+        ring.start(OperationId::new(0), &operation(OperationKind::Flush, 0), 0, &mut memory);
+        let mut most = 0;
+        while ring.in_flight() > 0 {
+            ring.make_runs(&mut memory);
+            most = most.max(ring.runs.count());
+            ring.submit(&mut memory);
+            while let Some(ended) = ring.take(&mut memory) {
+                assert!(ended.result.is_ok());
+            }
+            if ring.in_flight() > 0 {
+                ring.wait(None);
+            }
+        }
+        most
+    });
+    Some((runs, ring.is_volatile(MemberNo::new(0))))
+}
+
+#[test]
+fn flushes_reach_a_file_on_a_disk_once_after_it_was_written_and_one_in_memory_never() {
+    for folder in ["/dev/shm", "/var/tmp"] {
+        let in_folder = tempfile::tempdir_in(folder);
+        let kind = in_folder
+            .as_ref()
+            .ok()
+            .and_then(|folder| Some(Kind::of(&std::fs::File::create(folder.path().join("probe")).ok()?)));
+        let Some((runs, is_volatile)) = flush_runs(in_folder) else { continue };
+        let is_memory = kind == Some(Kind::Memory);
+        assert_eq!(runs, if is_memory { [0, 0] } else { [1, 0] }, "{folder}");
+        assert_eq!(is_volatile, !is_memory, "{folder}");
+    }
+}
+
 #[test]
 fn a_retry_does_not_wait_for_the_caller() {
     let Some((folder, mut ring, mut memory)) = ring(64, LONG) else { return };
