@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 use stripewise_array::Class;
 use stripewise_array::MemberNo;
-use stripewise_engine::{Engine, EngineError, Failed, IoMode, Options, Order, Request};
+use stripewise_engine::{Engine, EngineError, Failed, Flushes, IoMode, Options, Order, Request};
 
 use crate::support::arrays::{LOG, created, opened};
 use crate::support::faulty::Faults;
@@ -167,7 +167,9 @@ fn a_flush_fails_when_parity_cannot_tolerate_what_it_lost() {
 
     let media = Media::new(3, 8, 4096);
     let faults = Faults::default();
-    let mut engine = Engine::new(&raid5(), faults.around(media.open()), options()).unwrap();
+    // Otherwise the second flush would not reach member 1, which was not written since the first.
+    let options = Options { flushes: Flushes::Always, ..options() };
+    let mut engine = Engine::new(&raid5(), faults.around(media.open()), options).unwrap();
     engine.write(0, &page(1)).unwrap();
     faults.refuse_flushes(0, Errno::IO);
     engine.flush().expect("parity bears one");
