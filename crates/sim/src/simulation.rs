@@ -443,8 +443,8 @@ impl<M: Memory, C: Content<M>, H: Host<M>, A: Controller<M>> Simulation<M, C, H,
             (None, None) => false,
             (Some(time), arrival) if arrival.is_none_or(|arrival| time <= arrival) => {
                 let until = arrival.map_or(self.quiet_until, |arrival| arrival.min(self.quiet_until));
-                while !self.handle_next() && self.world.agenda.next_time().is_some_and(|time| time <= until) {
-                }
+                let is_near = |time: Nanos| until > 0 && time <= until;
+                while !self.handle_next() && self.world.agenda.next_time().is_some_and(is_near) {}
                 true
             }
             (_, arrival) => {
