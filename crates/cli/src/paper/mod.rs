@@ -43,7 +43,7 @@ const EXAMPLES: &[Example] = &[
     ("stripewise paper all --quick --out results", "every paper, with a report of its own each"),
     ("stripewise paper 000 --quick --rows 0g,0i --json", "two results, as JSON"),
     (
-        "stripewise paper 002 --explain 2a --seeds 5",
+        "stripewise paper 002 --quick --explain 2c",
         "what the difference to the printed result is made of, by one change at a time",
     ),
 ];
