@@ -102,7 +102,8 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         return context.json(&all.collect::<Outcome<Vec<_>>>()?);
     }
     let is_apart = apart.iter().any(|apart| !apart.is_empty());
-    let means = listed.iter().map(|run| Ok(mean(&run.run.totals()?))).collect::<Outcome<Vec<_>>>()?;
+    let totals = listed.iter().map(|run| Ok(run.run.totals()?)).collect::<Outcome<Vec<_>>>()?;
+    let means: Vec<Option<f64>> = totals.iter().map(mean).collect();
     let unit = Unit::of(means.iter().flatten().map(|mean| (MEAN, *mean)));
     let mean_in = format!("mean_{}", unit.name);
     let mut heads = vec!["run", "finished", "scheme", "workload", "seed", "requests", &mean_in];
@@ -110,8 +111,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         heads.push("differs_in");
     }
     let mut table = Table::new(&heads);
-    for ((run, apart), mean) in listed.iter().zip(&apart).zip(means) {
-        let totals = run.run.totals()?;
+    for (((run, apart), mean), totals) in listed.iter().zip(&apart).zip(means).zip(&totals) {
         let total = |name: &str| totals.get(name);
         let requests = match total("requests") {
             Some(Figure::Count(count)) => count.into(),
