@@ -1,5 +1,7 @@
 //! `stripewise status`: the condition of served arrays.
 
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
@@ -90,6 +92,15 @@ fn code(health: Health) -> u8 {
     }
 }
 
+/// The block devices that no flush reaches. Files in memory, which no flush reaches either, are not worth a line.
+fn spared(members: &[Member]) -> String {
+    let is_device = |path: &Path| path.metadata().is_ok_and(|found| found.file_type().is_block_device());
+    let is_spared = |member: &&Member| !member.flushed && member.path.as_deref().is_some_and(is_device);
+    let numbers: Vec<String> =
+        members.iter().filter(is_spared).map(|member| member.number.to_string()).collect();
+    numbers.join(", ")
+}
+
 fn print(status: &Status, context: &mut Context<'_>) -> Outcome {
     let out = &mut *context.out;
     let used = status.used_bytes.map_or(String::new(), |used| format!(", {} used", bytes(used)));
@@ -127,14 +138,12 @@ fn print(status: &Status, context: &mut Context<'_>) -> Outcome {
             writeln!(out, "  {:<24}{}", "", visible(&remark))?;
         }
     }
-    let spared: Vec<String> = status
-        .members
-        .iter()
-        .filter(|member| !member.flushed && member.state != "failed")
-        .map(|member| member.number.to_string())
-        .collect();
+    let spared = spared(&status.members);
     if !spared.is_empty() {
-        writeln!(out, "  no flush reaches members {}: they write through (--flush auto)", spared.join(", "))?;
+        writeln!(
+            out,
+            "  no flush reaches members {spared}: their devices say that they write through (--flush auto)"
+        )?;
     }
     match &status.owner {
         Some(owner) => writeln!(out, "  owned by host {} ({})", owner.host.escape_debug(), owner.id)?,
