@@ -20,7 +20,7 @@ setup: ## Fetch what a build needs, so that the rest works without a network
 build: ## Build the `stripewise` command, optimised: target/release/stripewise
 	$(CARGO) build --release --locked
 
-compare: ## Compare four schemes on the built-in workload, with a report
+compare: ## Compare eight schemes on the built-in workload, with a report
 	$(CARGO) run --release --locked -- compare
 
 # Not `$(MAKE)` itself in the recipe: `make --dry-run` runs lines that contain it.

@@ -15,6 +15,7 @@ mod table;
 mod workload;
 
 use pyo3::prelude::*;
+use stripewise_runs::built_in;
 
 #[pymodule]
 mod _stripewise {
@@ -44,13 +45,16 @@ mod _stripewise {
     #[pymodule_export]
     use crate::workload::{Workload, workload_again};
 
-    use super::{Bound, PyModule, PyModuleMethods as _, PyResult};
+    use super::{Bound, PyModule, PyModuleMethods as _, PyResult, built_in};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         stripewise_study::load_policies_by(crate::catalog::policy_of_file);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("DEFAULT_SCHEMES", stripewise_runs::DEFAULT_SCHEMES)?;
+        module.add("DEFAULT_DEVICE", stripewise_runs::DEFAULT_DEVICE)?;
+        module.add("BUILT_IN_SCHEMES", built_in::SCHEMES)?;
+        module.add("BUILT_IN_WORKLOAD", (built_in::workload(built_in::REQUESTS), built_in::REQUESTS))?;
+        module.add("BUILT_IN_ARRAY", (built_in::DEVICE, built_in::MEMBERS))?;
         module.add("DEFAULT_TABLE_BUDGET", stripewise_runs::DEFAULT_BUDGET.to_string())?;
         module.add("SOURCES", stripewise_sim::SOURCES)
     }

@@ -9,15 +9,21 @@ import polars
 import pyarrow
 
 __version__: str
-DEFAULT_SCHEMES: list[str]
+BUILT_IN_ARRAY: tuple[str, str]
+BUILT_IN_SCHEMES: list[str]
+BUILT_IN_WORKLOAD: tuple[str, int]
+DEFAULT_DEVICE: str
 DEFAULT_TABLE_BUDGET: str
 SOURCES: str
 __all__ = [
     "ArraySegments",
+    "BUILT_IN_ARRAY",
+    "BUILT_IN_SCHEMES",
+    "BUILT_IN_WORKLOAD",
     "ChunkWrite",
     "Comparison",
     "Coordinator",
-    "DEFAULT_SCHEMES",
+    "DEFAULT_DEVICE",
     "DEFAULT_TABLE_BUDGET",
     "Device",
     "DeviceBlocks",

@@ -20,22 +20,22 @@ from .progress import Progress, Shown
 
 AnyScheme: TypeAlias = str | os.PathLike[str] | Scheme | Policy
 
-DEFAULT_SCHEMES = tuple(_stripewise.DEFAULT_SCHEMES)
+DEFAULT_SCHEMES = tuple(_stripewise.BUILT_IN_SCHEMES)
 """The default schemes, the same as the command's."""
 
 DEFAULT_TABLE_BUDGET = _stripewise.DEFAULT_TABLE_BUDGET
 """The most that rows of requests and the like take on disk: the command's too."""
 
-DEFAULT_WORKLOAD = ("paper000/hm_0", 1_000_000)
-"""The profile and the number of its requests that are replayed when nothing else is asked for: the command's too."""
+DEFAULT_WORKLOAD = _stripewise.BUILT_IN_WORKLOAD
+"""The generator and the number of its requests that are replayed when nothing else is asked for: the command's too."""
 
 
 def compare(
     schemes: Iterable[AnyScheme] = DEFAULT_SCHEMES,
     workload: Workload | str | None = None,
     *,
-    device: str | os.PathLike[str] | Device = "ssdsim-5+1",
-    members: str = "channel",
+    device: str | os.PathLike[str] | Device | None = None,
+    members: str | None = None,
     precondition: str = "steady:70%",
     pacing: str | None = None,
     span: str | None = None,
@@ -63,11 +63,12 @@ def compare(
     Args:
         schemes: what to compare: names of presets, files, names with settings (`baseline,update.tie=rcw`), each with a
             label before it or none (`mine=baseline,update.tie=rcw`), `Scheme` objects, or policies of your own. By default
-            those of the command: paper 000's Baseline, BPU and Adaptive, and the scheme `stripewise`.
-        workload: what is replayed: from `open_trace` or `workload`, or what `workload` takes; by default the first
-            1,000,000 requests of paper 000's hm_0.
-        device: a preset's name, a file, or a `Device`.
-        members: what the array stripes over: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`.
+            those of the command, those with one acknowledgement together.
+        workload: what is replayed: from `open_trace` or `workload`, or what `workload` takes; by default the built-in
+            workload of the command, which all schemes sustain on its array.
+        device: a preset's name, a file, or a `Device`; by default `ssdsim-5+1`, of the built-in workload `paper003`.
+        members: what the array stripes over: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`; by default
+            `channel`, of the built-in workload `ssd:6`.
         precondition: what the devices hold before the first request: `fresh`, or `sequential`, `steady` or `written`
             with a share of their pages, `steady:70%`.
         pacing: when requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME`. By default at their
@@ -108,7 +109,7 @@ def compare(
         KeyboardInterrupt: Ctrl-C.
     """
     if elements is not None:
-        given = {"elements": elements} if members == "channel" else {"elements": elements, "members": members}
+        given = {"elements": elements} if members is None else {"elements": elements, "members": members}
         members = _renamed(given, 2)["members"]
     study = _specify(
         schemes,
@@ -277,6 +278,9 @@ def _specify(
         _whole(given, name, least)
     if given["warmup"] != "auto":
         _whole(given, "warmup", 0)
+    built_in = _stripewise.BUILT_IN_ARRAY if workload is None else (_stripewise.DEFAULT_DEVICE, "channel")
+    for name, value in zip(("device", "members"), built_in, strict=True):
+        given[name] = value if given[name] is None else given[name]
     if workload is None:
         name, requests = DEFAULT_WORKLOAD
         workload = Workload.generated(name, requests=requests)

@@ -16,7 +16,7 @@ use crate::{
 const SHORT: &str = "`stripewise COMMAND --help` explains a command, with examples.";
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise compare", "four schemes on a built-in workload"),
+    ("stripewise compare", "eight schemes, on a built-in workload"),
     (
         "stripewise compare --trace trace.csv --scheme baseline --scheme always-rcw",
         "the same on your own trace",

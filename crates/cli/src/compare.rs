@@ -2,15 +2,15 @@
 
 use std::num::NonZero;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
 use serde_json::json;
 use stripewise_report::{Report, Source};
 use stripewise_results::paired::Rate;
 use stripewise_results::replicate::Rule;
-use stripewise_results::summary::{self, Entry, Summary};
+use stripewise_results::summary::{self, Base, Entry, Summary};
 use stripewise_results::totals::{WARMUP_REQUESTS, WARMUP_UNFINISHED};
 use stripewise_results::{Figure, looks};
-use stripewise_runs::{DEFAULT_SCHEMES, Error, Finished};
+use stripewise_runs::{Error, Finished, built_in};
 
 use crate::comparison::{self, ComparisonArgs, JobsArgs, OutputFormat, at_least_one};
 use crate::context::{Context, width};
@@ -24,7 +24,7 @@ use crate::report;
 use crate::wrap::wrap;
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise compare", "three update policies and the default scheme on a built-in workload"),
+    ("stripewise compare", "eight schemes, on the built-in workload"),
     ("stripewise compare --trace trace.csv --scheme baseline --scheme always-rcw", "two schemes on a trace"),
     (
         "stripewise compare --trace trace.csv --pacing closed:32 --fold dense",
@@ -59,18 +59,18 @@ const EXAMPLES: &[Example] = &[
 
 /// Run the same requests through several schemes, and compare them
 ///
-/// Without arguments: paper 000's Baseline, BPU and Adaptive, and this project's default scheme, on a workload with the
-/// statistics of paper 000's hm_0, over the six channels of its device. Each scheme runs with several seeds. The other schemes
-/// are compared with the first one, seed by seed, by their typical ratios and 95 % intervals. A run whose results exist is not
-/// computed again. At the end, report.html in the directory of results has the figures.
+/// Without arguments: eight schemes over six SSDs of paper 003, on skewed writes and reads that all of them sustain. Each
+/// scheme runs with several seeds, which give every scheme the same requests. Schemes are compared with the first one that
+/// acknowledges writes from the same place (the members, or memory), seed by seed, by their typical ratios and 95 % intervals. A run
+/// whose results exist is not computed again. At the end, report.html in the directory of results has the figures.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
     #[command(flatten)]
     comparison: ComparisonArgs,
 
-    /// A scheme to compare, optionally with settings; repeat the option for several [default: paper000-baseline,
-    /// paper000-bpu, paper000-adaptive, stripewise]
+    /// A scheme to compare, optionally with settings; repeat the option for several [default: linux-md, adaptive, brr,
+    /// least-finish, parity-caching, paper003-siw, was, stripewise]
     ///
     /// `stripewise scheme list` shows the presets. Settings follow after commas: baseline,update.tie=rcw. A label before it names
     /// it in tables, report and JSON: mine=baseline,update.tie=rcw.
@@ -97,6 +97,13 @@ pub(crate) struct Args {
     )]
     seeds: NonZero<u32>,
 
+    /// What a scheme is compared with: the first one with the same acknowledgement, or the first one
+    ///
+    /// A write that is acknowledged from memory is answered sooner than one from the members, whatever else a scheme does. Where
+    /// no two schemes have the same acknowledgement, `ack` compares with the first one too.
+    #[arg(long, value_name = "WHICH", default_value = "ack", help_heading = "Results")]
+    base: Against,
+
     /// Add seeds until the intervals of a figure are as narrow as this share of its mean, as in p99_ns=5%
     ///
     /// The intervals are those of the typical ratios to the first scheme; of a single scheme, that of its mean. They are
@@ -106,7 +113,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FIGURE=SHARE", help_heading = "Workload")]
     until: Option<Until>,
 
-    /// Also print how fast the simulator itself was, and the directory of each run
+    /// Also print the other totals, how fast the simulator itself was, and the directory of each run
     #[arg(long, help_heading = "Results", conflicts_with = "json")]
     all: bool,
 
@@ -114,8 +121,17 @@ pub(crate) struct Args {
     jobs: JobsArgs,
 }
 
+/// What schemes are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Against {
+    /// The first one that acknowledges writes from the same place
+    Ack,
+    /// The first one
+    First,
+}
+
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let defaults = || DEFAULT_SCHEMES.map(str::to_owned).to_vec();
+    let defaults = || built_in::SCHEMES.map(str::to_owned).to_vec();
     let schemes = if args.scheme.is_empty() { defaults() } else { args.scheme };
     let output = args.comparison.output();
     let json = output != OutputFormat::Text;
@@ -147,6 +163,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         }
     };
     let rate = rule.as_ref().map_or(Rate::FIXED, Rule::rate);
+    // Seeds are added for the intervals of the ratios to the first scheme.
+    let base = match args.base {
+        Against::Ack if args.until.is_none() => Base::Acknowledgement,
+        _ => Base::First,
+    };
     let ended = args.until.as_ref().and_then(|until| made.describe(&until.figure));
     let until = args.until.as_ref().and_then(|until| made.json(&until.figure));
     let Made { finished, failures, .. } = made;
@@ -161,9 +182,17 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         if output == OutputFormat::Fio {
             context.json(&fio::json(&entries, &finished)?)?;
         } else if json {
-            print_json(&settings, Summary::at(entries, rate)?, until, &finished, context)?;
+            print_json(&settings, Summary::at(entries, rate, base)?, until, &finished, context)?;
         } else {
-            print(entries, rate, ended, args.all, &finished, &place, context)?;
+            print(
+                Summary::at(entries.clone(), rate, base)?,
+                &entries,
+                ended,
+                args.all,
+                &finished,
+                &place,
+                context,
+            )?;
         }
         if let Some(until) = &args.until {
             let runs = finished.iter().map(|run| run.run.inputs().digest()).collect();
@@ -232,8 +261,8 @@ pub(crate) fn print_settings(settings: &[(&str, String)], context: &mut Context<
 }
 
 fn print(
-    entries: Vec<Entry>,
-    rate: Rate,
+    summary: Summary,
+    entries: &[Entry],
     ended: Option<String>,
     all: bool,
     finished: &[Finished],
@@ -241,11 +270,11 @@ fn print(
     context: &mut Context<'_>,
 ) -> Outcome {
     if let Some(first) = entries.first() {
-        let remarks = remarks(first).into_iter().chain(warmups(&entries)).collect::<Vec<_>>();
-        let summary = Summary::at(entries, rate)?.with_simulator(all);
+        let remarks = remarks(first).into_iter().chain(warmups(entries));
+        let summary = summary.with_simulator(all).brief(!all);
         context.out.write_all(summary.text(width()).as_bytes())?;
         writeln!(context.out)?;
-        for remark in ended.into_iter().chain(remarks).chain(behind(&summary)) {
+        for remark in ended.into_iter().chain(remarks).chain(lone(&summary)).chain(behind(&summary)) {
             writeln!(context.out, "{remark}")?;
         }
     }
@@ -259,9 +288,23 @@ fn print(
     } else if !context.quiet {
         let computed = finished.iter().filter(|run| run.cpu_ns.is_some()).count();
         let there = finished.len() - computed;
-        writeln!(context.out, "runs      {computed} computed, {there} there already; --all lists them")?;
+        writeln!(
+            context.out,
+            "runs      {computed} computed, {there} there already; --all lists them, and has more columns"
+        )?;
     }
     Ok(())
+}
+
+/// Which rows stand beside others and are compared with none of them.
+fn lone(summary: &Summary) -> Option<String> {
+    let names = summary.lone();
+    (!names.is_empty()).then(|| {
+        format!(
+            "note      no other scheme here acknowledges as {}: --base first compares all with the first one",
+            names.join(", ")
+        )
+    })
 }
 
 /// Which rows fall behind the trace.
@@ -303,11 +346,15 @@ pub(crate) fn remarks(entry: &Entry) -> Vec<String> {
         _ => 0,
     };
     let requests = human::count(count("requests"));
-    let mut lines = vec![format!(
-        "folding   moved {} of {requests} requests, and shifted {} of them to fit before the end",
-        human::count(count("folded_requests")),
-        human::count(count("shifted_requests"))
-    )];
+    let (folded, shifted) = (count("folded_requests"), count("shifted_requests"));
+    let mut lines = Vec::new();
+    if folded > 0 || shifted > 0 {
+        lines.push(format!(
+            "folding   moved {} of {requests} requests, and shifted {} of them to fit before the end",
+            human::count(folded),
+            human::count(shifted)
+        ));
+    }
     if count("requests") == 0 {
         lines.push("note      no request counts: the workload has none".to_owned());
     }

@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use clap::{Args, ValueEnum};
 use stripewise_base::units::{Bytes, Count, Span};
 use stripewise_runs::{
-    Comparison, ComparisonSpec, DEFAULT_BUDGET, DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, Document,
-    Error, Finished, Observer, Origin, SchemeSpec, Setting, Tables, WarmUp, What, WorkloadSpec,
+    Comparison, ComparisonSpec, DEFAULT_BUDGET, DEFAULT_DEVICE, Document, Error, Finished, Observer, Origin,
+    SchemeSpec, Setting, Tables, WarmUp, What, WorkloadSpec, built_in,
 };
 use stripewise_sim::{Layout, Pacing, Precondition, Timeline};
 use stripewise_trace::fold::Fold;
@@ -39,19 +39,20 @@ pub(crate) struct WorkloadArgs {
     #[arg(long, value_name = "N", default_value = "0", requires = "trace")]
     pub(crate) skip_bad: Count,
 
-    /// Replay the requests of a generator, as in `uniform:size=8KiB`
+    /// Replay the requests of a generator, as in `uniform:size=8KiB` [default: the built-in workload]
     ///
-    /// `stripewise trace gen --help` lists the generators and their keys.
+    /// `stripewise trace gen --help` lists the generators and their keys. The built-in workload is
+    /// zipf:theta=0.99,write=0.7,size=4KiB,arrival=poisson:100us, a load that every scheme sustains on six SSDs of preset paper003.
     #[arg(short, long = "gen", value_name = "SPEC", conflicts_with = "profile")]
     pub(crate) generator: Option<Generator>,
 
-    /// Replay a workload with the statistics of a profile [default: paper000/hm_0]
+    /// Replay a workload with the statistics of a profile, as in paper000/hm_0
     ///
     /// `stripewise profile list` shows the built-in profiles; `trace info --profile-out` makes a profile from a trace.
     #[arg(short, long, value_name = "NAME|FILE.toml")]
     pub(crate) profile: Option<String>,
 
-    /// Replay only the first N requests [default: all; of the default profile 1M]
+    /// Replay only the first N requests [default: all; of the built-in workload 100k]
     ///
     /// A profile is generated with N requests, and its footprint scales along. With N below 10k it is generated with 10k
     /// requests, and the first N are taken.
@@ -70,23 +71,37 @@ pub(crate) struct WorkloadArgs {
 /// What an array consists of.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ArrayArgs {
-    /// The device: a preset's name or a file
+    /// The device: a preset's name or a file [default: ssdsim-5+1]
     ///
-    /// `stripewise device list` shows the presets.
-    #[arg(short, long, value_name = "NAME|FILE.toml", default_value = DEFAULT_DEVICE, help_heading = "Array")]
-    pub(crate) device: String,
+    /// `stripewise device list` shows the presets. The built-in workload has six SSDs of preset paper003.
+    #[arg(short, long, value_name = "NAME|FILE.toml", help_heading = "Array")]
+    device: Option<String>,
 
-    /// The array's members: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5`
+    /// The array's members: `channel`, `chip` or `ssd`, and of how many devices: `ssd:5` [default: channel, of the
+    /// built-in workload ssd:6]
     #[arg(
         short,
         long,
         short_alias = 'e',
         alias = "elements",
         value_name = "LEVEL[:N]",
-        default_value = "channel",
         help_heading = "Array"
     )]
-    pub(crate) members: Layout,
+    members: Option<Layout>,
+}
+
+impl ArrayArgs {
+    /// The device and its members, by default those of the built-in workload where that is replayed.
+    ///
+    /// # Errors
+    /// A device that is unknown.
+    pub(crate) fn resolved(&self, is_built_in: bool) -> Outcome<(Document, Layout)> {
+        let (device, members) =
+            if is_built_in { (built_in::DEVICE, built_in::MEMBERS) } else { (DEFAULT_DEVICE, "channel") };
+        let document = Document::find(What::Device, self.device.as_deref().unwrap_or(device))?;
+        let members = self.members.map_or_else(|| members.parse(), Ok).map_err(Failure::usage)?;
+        Ok((document, members))
+    }
 }
 
 /// Which requests are sent, when, and onto what.
@@ -237,8 +252,13 @@ pub(crate) enum OutputFormat {
 }
 
 impl WorkloadArgs {
+    /// Whether the built-in workload is replayed.
+    fn is_built_in(&self) -> bool {
+        self.trace.is_none() && self.generator.is_none() && self.profile.is_none()
+    }
+
     pub(crate) fn spec(&self) -> Outcome<WorkloadSpec> {
-        let mut requests = self.requests.map(|count| count.0);
+        let requests = self.requests.map(|count| count.0);
         if requests == Some(0) {
             return Err(Failure::usage("--requests 0: there is nothing to replay; give at least 1"));
         }
@@ -251,8 +271,8 @@ impl WorkloadArgs {
             (None, Some(generator), _) => Origin::Generator(Box::new(generator.clone())),
             (None, None, Some(name)) => Origin::Profile(name.clone()),
             (None, None, None) => {
-                requests = requests.or(Some(DEFAULT_REQUESTS));
-                Origin::Profile(DEFAULT_PROFILE.to_owned())
+                let count = requests.unwrap_or(built_in::REQUESTS);
+                Origin::generated(&built_in::workload(count))?
             }
         };
         Ok(WorkloadSpec { origin, requests, fold: self.fold })
@@ -279,10 +299,11 @@ impl SetupArgs {
     /// The specification of the comparison of `schemes`, each `NAME|FILE.toml[,KEY=VALUE]...`, with the tables that every
     /// comparison keeps.
     fn spec(self, schemes: &[String]) -> Outcome<ComparisonSpec> {
+        let (device, members) = self.array.resolved(self.requests.workload.is_built_in())?;
         Ok(ComparisonSpec {
             schemes: schemes.iter().map(|name| SchemeSpec::labelled(name)).collect::<Result<_, _>>()?,
-            device: Document::find(What::Device, &self.array.device)?,
-            members: self.array.members,
+            device,
+            members,
             precondition: self.precondition,
             settings: self.set,
             ..self.requests.spec()?

@@ -15,7 +15,7 @@ use stripewise_array::{
 use stripewise_base::Nanos;
 use stripewise_base::units::parse_bytes;
 use stripewise_flash::Shape;
-use stripewise_runs::{self as runs, Document, SchemeSpec, Setting, What, describe_members};
+use stripewise_runs::{self as runs, SchemeSpec, Setting, describe_members};
 use stripewise_sim::{Layout, members};
 
 use crate::compare::print_settings;
@@ -265,7 +265,7 @@ fn settle(array: &mut Array<NoMemory>, listener: &mut Listener, now: &mut Nanos)
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let scheme = SchemeSpec::parse(&args.scheme)?;
-    let device = Document::find(What::Device, &args.array.device)?;
+    let (device, layout) = args.array.resolved(false)?;
     let (for_scheme, for_device) = runs::sort(&args.set, std::slice::from_ref(&scheme), &device)?;
     let all: Vec<Setting> = scheme.settings.into_iter().chain(for_scheme).collect();
     let former =
@@ -273,7 +273,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     former.iter().for_each(|remark| context.remark(remark));
     let scheme = runs::scheme(&scheme.document, &all)?;
     let device = runs::device(&device, &for_device)?;
-    let shape = Shape::new(&device, args.array.members.level, args.array.members.devices)?;
+    let shape = Shape::new(&device, layout.level, layout.devices)?;
     let members = members(&device, &shape);
     let count = members.count;
     let mut array = Array::<NoMemory>::new(&scheme, members, NoMemory)?;
@@ -333,7 +333,7 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         return context.json(&answers.iter().map(answer).collect::<Vec<_>>());
     }
     if !context.quiet {
-        let settings = settings(&scheme, &device, args.array.members, &array, &listener.failed)?;
+        let settings = settings(&scheme, &device, layout, &array, &listener.failed)?;
         print_settings(&settings, context)?;
     }
     print(&answers, context)

@@ -157,24 +157,9 @@ impl Set {
         changes.filter_map(|(scheme, change)| Some((scheme, ratio(change)?))).collect()
     }
 
-    /// The changes of a total from the first scheme, by the seeds that both have. None of the first scheme itself, and none
-    /// where seeds are not paired or the first has zero.
-    pub(crate) fn changes(&self, structure: &str, workload: &str, total: &str) -> BTreeMap<&str, Change> {
-        let runs = self.runs_on(structure, workload);
-        let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };
-        let seeds = |run: &LoadedRun| run.seeds().map(|(_, seed, _)| seed.to_owned()).collect::<Vec<_>>();
-        let is_paired = |run: &LoadedRun| seeds(run) == seeds(base);
-        let paired = others.iter().filter(|(_, run)| is_paired(run));
-        let Some((first, mean)) = base.values(total).zip(base.total(total)) else { return BTreeMap::new() };
-        let pairs = |run: &LoadedRun| Some(first.iter().copied().zip(run.values(total)?).collect::<Pairs>());
-        let (schemes, samples): (Vec<&str>, Vec<Pairs>) =
-            paired.filter_map(|(scheme, run)| Some((*scheme, pairs(run)?))).unzip();
-        let samples: Vec<&Pairs> = samples.iter().collect();
-        let found = schemes.into_iter().zip(differences_at(&samples, Kind::of(total), base.rate));
-        if mean <= 0.0 {
-            return BTreeMap::new();
-        }
-        found.map(|(scheme, of)| (scheme, Change::of(of, mean))).collect()
+    /// The changes of a total from the first scheme on a workload: [`changes`] of its runs.
+    fn changes(&self, structure: &str, workload: &str, total: &str) -> BTreeMap<&str, Change> {
+        changes(&self.runs_on(structure, workload), total)
     }
 
     /// `5 seeds`: the number of seeds of each run; none where there is one.
@@ -216,6 +201,25 @@ impl Set {
         });
         if all && self.schemes.len() > 1 { strip(scheme).unwrap_or(scheme) } else { scheme }
     }
+}
+
+/// The changes of a total from the first of these runs, by the seeds that both have. None of the first itself, and none where seeds
+/// are not paired or the first has zero.
+pub(crate) fn changes<'a>(runs: &[(&'a str, &'a LoadedRun)], total: &str) -> BTreeMap<&'a str, Change> {
+    let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };
+    let seeds = |run: &LoadedRun| run.seeds().map(|(_, seed, _)| seed.to_owned()).collect::<Vec<_>>();
+    let is_paired = |run: &LoadedRun| seeds(run) == seeds(base);
+    let paired = others.iter().filter(|(_, run)| is_paired(run));
+    let Some((first, mean)) = base.values(total).zip(base.total(total)) else { return BTreeMap::new() };
+    let pairs = |run: &LoadedRun| Some(first.iter().copied().zip(run.values(total)?).collect::<Pairs>());
+    let (schemes, samples): (Vec<&str>, Vec<Pairs>) =
+        paired.filter_map(|(scheme, run)| Some((*scheme, pairs(run)?))).unzip();
+    let samples: Vec<&Pairs> = samples.iter().collect();
+    let found = schemes.into_iter().zip(differences_at(&samples, Kind::of(total), base.rate));
+    if mean <= 0.0 {
+        return BTreeMap::new();
+    }
+    found.map(|(scheme, of)| (scheme, Change::of(of, mean))).collect()
 }
 
 /// Shows runs without parity beside striped ones over the same number of members, as the base of comparison for

@@ -9,7 +9,7 @@ use crate::cautions;
 use crate::chart::{escape, figure, time};
 use crate::figures::{in_unit, unit_of};
 use crate::run::LoadedRun;
-use crate::set::{Change, Set, Sure};
+use crate::set::{Change, Set, Sure, changes};
 
 /// The most workloads whose answers are given in full; of more there is a table with a row each.
 const FULL: usize = 4;
@@ -54,12 +54,10 @@ const WORK: [(&str, &str); 4] = [
 /// A change smaller than this share explains nothing.
 const SMALL: f64 = 0.01;
 
-/// The runs of one workload on one array.
+/// The runs of one workload on one array; of those that acknowledge writes from different places, the runs of one.
 struct Place<'a> {
     set: &'a Set,
     name: String,
-    structure: &'a str,
-    workload: &'a str,
     runs: Vec<(&'a str, &'a LoadedRun)>,
 }
 
@@ -108,12 +106,32 @@ fn places(set: &Set) -> Vec<Place<'_>> {
             runs.retain(|(_, run)| {
                 run.total("requests").is_some_and(|count| count > 0.0) && run.total(MEAN).is_some()
             });
-            if !runs.is_empty() {
-                places.push(Place { set, name: of(structure, workload), structure, workload, runs });
+            for (promise, runs) in by_promise(runs) {
+                let promise = promise.map_or(String::new(), |from| format!(", acknowledged from {from}"));
+                places.push(Place { set, name: of(structure, workload) + &promise, runs });
             }
         }
     }
     places
+}
+
+/// Runs, and the place from which they acknowledge writes; none where all are compared. Schemes that acknowledge from one place are
+/// compared with each other, as far as there are several: memory answers sooner than flash, whatever else a scheme does.
+fn by_promise<'a>(
+    runs: Vec<(&'a str, &'a LoadedRun)>,
+) -> Vec<(Option<&'static str>, Vec<(&'a str, &'a LoadedRun)>)> {
+    let mut places: Vec<(Option<&'static str>, Vec<_>)> = Vec::new();
+    for (scheme, run) in &runs {
+        match places.iter_mut().find(|(promise, _)| *promise == run.acknowledges) {
+            Some((_, all)) => all.push((*scheme, *run)),
+            None => places.push((run.acknowledges, vec![(*scheme, *run)])),
+        }
+    }
+    match places.len() > 1 && places.iter().any(|(_, all)| all.len() > 1) {
+        true => places,
+        false if runs.is_empty() => Vec::new(),
+        false => vec![(None, runs)],
+    }
 }
 
 fn mean(run: &LoadedRun) -> f64 {
@@ -122,7 +140,7 @@ fn mean(run: &LoadedRun) -> f64 {
 
 impl<'a> Place<'a> {
     fn change(&self, scheme: &str, total: &str) -> Option<Change> {
-        self.set.changes(self.structure, self.workload, total).remove(scheme)
+        changes(&self.runs, total).remove(scheme)
     }
 
     /// None with one scheme.
@@ -290,8 +308,7 @@ fn table(place: &Place<'_>) -> String {
         write!(text, "<th scope=\"col\" class=\"number\">{heading}</th>").expect("a string takes all");
     }
     text += "</tr></thead>\n<tbody>\n";
-    let all: Vec<_> =
-        measures.iter().map(|(_, total)| place.set.changes(place.structure, place.workload, total)).collect();
+    let all: Vec<_> = measures.iter().map(|(_, total)| changes(&place.runs, total)).collect();
     for (scheme, run) in &place.runs {
         write!(text, "<tr><th scope=\"row\">{}</th>", escape(scheme)).expect("a string takes all");
         for ((_, total), changes) in measures.iter().zip(&all) {

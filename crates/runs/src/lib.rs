@@ -9,6 +9,7 @@
 mod ahead;
 pub mod bibliography;
 mod budget;
+pub mod built_in;
 mod catalog;
 mod comparison;
 mod cpu;
@@ -49,7 +50,7 @@ pub use policy::{Axis, Choosing, Failures, NamedPolicy, Part, Policy, PolicyFail
 pub use remote::Remote;
 pub use setting::{Setting, Target, device, former_names, scheme, sort};
 pub use span::Span;
-pub use spec::{ComparisonSpec, DEFAULT_DEVICE, DEFAULT_SCHEMES, SchemeSpec, Tables};
+pub use spec::{ComparisonSpec, DEFAULT_DEVICE, SchemeSpec, Tables};
 pub use warm_up::WarmUp;
 pub use watching::InMemory;
 pub use workload::{

@@ -21,9 +21,6 @@ use crate::workload::WorkloadSpec;
 
 /// The default device.
 pub const DEFAULT_DEVICE: &str = "ssdsim-5+1";
-/// The schemes that are compared by default.
-pub const DEFAULT_SCHEMES: [&str; 4] =
-    ["paper000-baseline", "paper000-bpu", "paper000-adaptive", "stripewise"];
 
 /// The specification of a comparison: the same requests through several schemes, on one device.
 #[derive(Clone, Debug)]

@@ -32,7 +32,9 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
     {
         assert!(kept.iter().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
     }
-    for scheme in ["paper000-baseline", "paper000-bpu", "paper000-adaptive", "stripewise"] {
+    for scheme in
+        ["linux-md", "adaptive", "brr", "least-finish", "parity-caching", "paper003-siw", "was", "stripewise"]
+    {
         assert!(
             kept.iter().any(|line| line.trim_start().starts_with(scheme)),
             "{scheme} is missing:\n{text}"
@@ -42,24 +44,29 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
             assert!(kept.contains(&place.as_str()), "{text}");
         }
     }
-    assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 8);
+    assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 16);
     assert!(
-        text.contains("Typical ratio to paper000-baseline") && text.contains("mean of 2 seeds"),
+        text.contains("with the same ack, linux-md or parity-caching") && text.contains("mean of 2 seeds"),
         "{text}"
     );
     assert!(text.contains("memory (persistent)"), "what acknowledges stands in the table: {text}");
     assert!(kept.contains(&"report    stripewise-results/report.html"), "{text}");
     let report = std::fs::read_to_string(sandbox.path().join("stripewise-results/report.html")).unwrap();
-    assert!(report.contains("paper000-adaptive") && report.contains("</html>"), "the report is whole");
+    assert!(report.contains("least-finish") && report.contains("</html>"), "the report is whole");
 
     let short = sandbox.run("compare --trace trace.csv --seeds 2").success();
     assert!(
-        short.contains("\nruns      0 computed, 8 there already; --all lists them\nreport    "),
+        short.contains(
+            "\nruns      0 computed, 16 there already; --all lists them, and has more columns\nreport    "
+        ),
         "{short}"
     );
     assert!(!short.contains("simulator's") && !short.contains("seed 1:"), "without --all: {short}");
-    for rate in ["offered", "MiB/s", "p99.99", "busiest"] {
-        assert!(short.contains(rate), "{rate} is missing: {short}");
+    for name in ["offered", "p99.9", "busiest", "persistent"] {
+        assert!(short.contains(name), "{name} is missing: {short}");
+    }
+    for name in ["MiB/s", "p99.99", "simulated"] {
+        assert!(text.contains(name) && !short.contains(name), "{name} is for --all: {short}");
     }
 
     let again = sandbox.run("report --out again.html").success();

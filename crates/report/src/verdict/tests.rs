@@ -56,6 +56,29 @@ fn the_answer_has_who_how_much_how_sure_and_why() {
 }
 
 #[test]
+fn schemes_that_acknowledge_from_different_places_have_answers_of_their_own() {
+    let from = |scheme: &str, memory: bool, write: u64| {
+        let place = if memory { "memory" } else { "members" };
+        let of =
+            |seed| LoadedRun { acknowledges: Some(place), ..run("w", scheme, seed, [100, write + 2 * seed]) };
+        (0..5).map(of).collect::<Vec<_>>()
+    };
+    let runs =
+        [from("md", false, 300), from("log", true, 10), from("brr", false, 200), from("cache", true, 20)];
+    let text = text_of(runs.concat());
+    let headlines: Vec<&str> = text.lines().filter(|line| line.contains("headline")).collect();
+    let [members, memory] = headlines[..] else { panic!("{text}") };
+    assert!(
+        members.contains("On w, acknowledged from members, <strong>brr</strong> is fastest"),
+        "{members}"
+    );
+    assert!(members.contains("than md's") && memory.contains("cache follows"), "{headlines:?}");
+    assert!(memory.contains("On w, acknowledged from memory, <strong>log</strong> is fastest"), "{memory}");
+    assert_eq!(text.matches("the first scheme: lower is better").count(), 2, "{text}");
+    assert!(!text.contains("A part of the difference comes from that"), "{text}");
+}
+
+#[test]
 fn what_is_not_significant_is_not_called_better() {
     let mut runs: Vec<LoadedRun> =
         (0..4).map(|seed| run("w", "slow", seed, [100, 300 + 40 * seed])).collect();

@@ -39,10 +39,12 @@ pub(super) struct Column {
     given: Option<&'static str>,
     /// Whether earlier versions left runs without the total; their cells are empty.
     pub(super) is_recent: bool,
+    /// Whether a brief text leaves it out.
+    is_detail: bool,
 }
 
 const fn column(header: &'static str, of: &'static str, scale: Scale) -> Column {
-    Column { header, of, scale, ranked: false, given: None, is_recent: false }
+    Column { header, of, scale, ranked: false, given: None, is_recent: false, is_detail: false }
 }
 
 const fn ranked(header: &'static str, of: &'static str, scale: Scale) -> Column {
@@ -57,44 +59,48 @@ const fn recent(column: Column) -> Column {
     Column { is_recent: true, ..column }
 }
 
+const fn detail(column: Column) -> Column {
+    Column { is_detail: true, ..column }
+}
+
 /// The group of columns about the simulator itself, which are shown only if they are asked for.
 pub(super) const SIMULATOR: usize = 3;
 
 /// The columns, in groups that stay in one table where possible.
 pub(super) const GROUPS: [&[Column]; 4] = [
     &[
-        column("requests", REQUESTS, Scale::Count),
+        detail(column("requests", REQUESTS, Scale::Count)),
         ranked("failed", FAILED, Scale::Count),
         given(REQUESTS, ranked("mean", "response_mean_ns", Scale::Time)),
         given("read_requests", ranked("read", "read_mean_ns", Scale::Time)),
         given("write_requests", ranked("write", "write_mean_ns", Scale::Time)),
         recent(given(REQUESTS, ranked("p50", "response_p50_ns", Scale::Time))),
-        recent(given(REQUESTS, ranked("p95", "response_p95_ns", Scale::Time))),
+        detail(recent(given(REQUESTS, ranked("p95", "response_p95_ns", Scale::Time)))),
         given(REQUESTS, ranked("p99", "response_p99_ns", Scale::Time)),
         given(REQUESTS, ranked("p99.9", "response_p999_ns", Scale::Time)),
-        recent(given(REQUESTS, ranked("p99.99", "response_p9999_ns", Scale::Time))),
-        given(REQUESTS, ranked("max", "response_max_ns", Scale::Time)),
+        detail(recent(given(REQUESTS, ranked("p99.99", "response_p9999_ns", Scale::Time)))),
+        detail(given(REQUESTS, ranked("max", "response_max_ns", Scale::Time))),
     ],
     &[
         recent(given(REQUESTS, ranked("requests", "requests_per_second", Scale::Rate))),
         recent(given(REQUESTS, column("offered", OFFERED, Scale::Rate))),
-        recent(given("read_requests", column("read", "read_mib_per_second", Scale::MibRate))),
-        recent(given("write_requests", column("written", "written_mib_per_second", Scale::MibRate))),
+        detail(recent(given("read_requests", column("read", "read_mib_per_second", Scale::MibRate)))),
+        detail(recent(given("write_requests", column("written", "written_mib_per_second", Scale::MibRate)))),
         recent(ranked("busiest member", "busiest_member_utilisation", Scale::Share)),
         recent(column("persistent memory", PERSISTENT, Scale::Bytes)),
-        recent(column("memory peak", PERSISTENT_PEAK, Scale::Bytes)),
-        column("simulated", "simulated_ns", Scale::Time),
+        detail(recent(column("memory peak", PERSISTENT_PEAK, Scale::Bytes))),
+        detail(column("simulated", "simulated_ns", Scale::Time)),
     ],
     &[
         ranked("pre-reads", "pre_read_pages", Scale::Count),
-        given("updates", column("adjusted", "updates_adjusted_share", Scale::Share)),
-        given(REQUESTS, ranked("cv", "blocked_cv", Scale::Ratio)),
-        ranked("parity writes", "parity_write_pages", Scale::Count),
-        given("stripes", ranked("array GC moves", MOVED, Scale::Count)),
-        ranked("flash programs", "flash_program_pages", Scale::Count),
+        detail(given("updates", column("adjusted", "updates_adjusted_share", Scale::Share))),
+        detail(given(REQUESTS, ranked("cv", "blocked_cv", Scale::Ratio))),
+        detail(ranked("parity writes", "parity_write_pages", Scale::Count)),
+        detail(given("stripes", ranked("array GC moves", MOVED, Scale::Count))),
+        detail(ranked("flash programs", "flash_program_pages", Scale::Count)),
         given("write_requests", ranked("programs/ host page", "programs_per_host_page", Scale::Ratio)),
         ranked("erases", "erase_blocks", Scale::Count),
-        column("drained pages", DRAINED, Scale::Count),
+        detail(column("drained pages", DRAINED, Scale::Count)),
     ],
     &[column("processor", CPU_NS, Scale::Time), column("simulator's speed", PER_CPU_SECOND, Scale::Rate)],
 ];
@@ -159,7 +165,7 @@ impl Column {
         let cell = |value: &Option<f64>| value.map_or("-".to_owned(), |value| digits(value / size));
         let mut cells: Vec<String> = values.iter().map(cell).collect();
         align(&mut cells);
-        Shown { group, header: self.header, unit, cells }
+        Shown { group, header: self.header, unit, cells, is_detail: self.is_detail }
     }
 
     /// Shows the effects on this column. None where there is no effect to show.
@@ -234,7 +240,7 @@ impl Column {
             Some(Effect::Points(..)) => "points",
             _ => "%",
         };
-        Some(Shown { group, header: self.header, unit, cells: cells.collect() })
+        Some(Shown { group, header: self.header, unit, cells: cells.collect(), is_detail: self.is_detail })
     }
 }
 

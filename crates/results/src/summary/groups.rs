@@ -1,6 +1,6 @@
 //! Groups runs of one setup, which differ only in their seed, and chooses the groups to compare.
 
-use super::Entry;
+use super::{Base, Entry};
 use crate::settings::{Settings, apart, is_of_scheme, is_seed};
 use std::collections::BTreeMap;
 
@@ -12,42 +12,83 @@ pub(super) struct Group {
     pub(super) scheme: String,
     /// The settings that distinguish this setup from the others, without the scheme's name.
     pub(super) setup: Vec<String>,
+    /// The place of a write when it is acknowledged, where that is known.
+    pub(super) acknowledges: Option<&'static str>,
     /// Seeds and indices of its runs, in the order of the seeds, which are distinct.
     pub(super) runs: BTreeMap<u64, usize>,
     /// The index of the group that it is compared with.
     pub(super) first: Option<usize>,
 }
 
-/// The groups in the order of their first runs, and the group of each run. A repeated run counts once.
+/// The groups, and the group of each run. A repeated run counts once. Groups with one acknowledgement stand together; otherwise
+/// they are in the order of their first runs.
 ///
-/// Schemes of one setup are compared with its first scheme. Where no setup has several, all are compared with the first.
-pub(super) fn groups(entries: &[Entry]) -> (Vec<Group>, Vec<usize>) {
+/// Schemes of one setup are compared with its first scheme, by [`Base::Acknowledgement`] with the first that acknowledges writes from
+/// the same place. Where no two share a setup and an acknowledgement, those of a setup are compared; where no setup has
+/// several, all are compared with the first.
+pub(super) fn groups(entries: &[Entry], base: Base) -> (Vec<Group>, Vec<usize>) {
+    let order = match base {
+        Base::First => (0..entries.len()).collect(),
+        Base::Acknowledgement => by_acknowledgement(entries),
+    };
     let mut places: BTreeMap<_, usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     let mut settings: Vec<&Settings> = Vec::new();
-    let mut rows = Vec::with_capacity(entries.len());
-    for (run, entry) in entries.iter().enumerate() {
+    let mut rows = vec![0; entries.len()];
+    for run in order {
+        let entry = &entries[run];
         let key = (&entry.scheme, chosen(&entry.settings, |name| !is_seed(name)));
         let place = *places.entry(key).or_insert_with(|| {
-            let (scheme, runs) = (entry.scheme.clone(), BTreeMap::new());
-            groups.push(Group { label: scheme.clone(), scheme, setup: Vec::new(), runs, first: None });
+            let scheme = entry.scheme.clone();
+            groups.push(Group {
+                label: scheme.clone(),
+                scheme,
+                setup: Vec::new(),
+                acknowledges: entry.acknowledges,
+                runs: BTreeMap::new(),
+                first: None,
+            });
             settings.push(&entry.settings);
             groups.len() - 1
         });
         groups[place].runs.entry(entry.seed).or_insert(run);
-        rows.push(place);
+        rows[run] = place;
     }
     name_apart(&mut groups, &settings);
+    let promises: &[bool] = if base == Base::First { &[false] } else { &[true, false] };
+    for &by_promise in promises {
+        choose_firsts(&mut groups, &settings, by_promise);
+        if groups.iter().any(|group| group.first.is_some()) {
+            return (groups, rows);
+        }
+    }
+    groups.iter_mut().skip(1).for_each(|group| group.first = Some(0));
+    (groups, rows)
+}
+
+/// The indices of runs, those with one acknowledgement together, in the order of the first of each.
+fn by_acknowledgement(entries: &[Entry]) -> Vec<usize> {
+    let mut known: Vec<Option<&str>> = Vec::new();
+    for entry in entries {
+        if !known.contains(&entry.acknowledges) {
+            known.push(entry.acknowledges);
+        }
+    }
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by_key(|&run| known.iter().position(|known| *known == entries[run].acknowledges));
+    order
+}
+
+/// Sets the first group of each setup as the one that the others of the setup are compared with; `by_promise` where they also
+/// acknowledge from the same place.
+fn choose_firsts(groups: &mut [Group], settings: &[&Settings], by_promise: bool) {
     let mut firsts: BTreeMap<_, usize> = BTreeMap::new();
     for (place, settings) in settings.iter().enumerate() {
         let setup = chosen(settings, |name| !is_seed(name) && !is_of_scheme(name));
-        let first = *firsts.entry(setup).or_insert(place);
+        let promise = groups[place].acknowledges.filter(|_| by_promise);
+        let first = *firsts.entry((setup, promise)).or_insert(place);
         groups[place].first = (first != place).then_some(first);
     }
-    if groups.iter().all(|group| group.first.is_none()) {
-        groups.iter_mut().skip(1).for_each(|group| group.first = Some(0));
-    }
-    (groups, rows)
 }
 
 fn name_apart(groups: &mut [Group], settings: &[&Settings]) {

@@ -17,7 +17,7 @@ impl Summary {
             Under::Note(note) => paragraph(note, &mut html),
             Under::Effects { title, labels, has_same } => {
                 paragraph(&title, &mut html);
-                table(&self.differences, &labels, &mut html);
+                table(&self.shown_differences(), &labels, &mut html);
                 if has_same {
                     paragraph(SAME_NOTE, &mut html);
                 }

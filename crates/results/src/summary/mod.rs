@@ -25,6 +25,7 @@ use crate::totals;
 use columns::{Compared, GROUPS, SELDOM, SIMULATOR, real, requests_per_cpu_second, unit_of_times, value};
 use groups::{Group, groups};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use table::{Shown, tables, wrap};
 
@@ -80,6 +81,17 @@ impl Entry {
     }
 }
 
+/// What the schemes of a comparison are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Base {
+    /// The first scheme of the same setup.
+    #[default]
+    First,
+    /// The first scheme of the same setup that acknowledges writes from the same place: a write in memory is answered sooner
+    /// than one on the members, whatever else a scheme does.
+    Acknowledgement,
+}
+
 /// Several runs side by side, in the order given. Runs that differ only in their seed are one row.
 #[derive(Clone, Debug)]
 pub struct Summary {
@@ -95,6 +107,8 @@ pub struct Summary {
     rate: Rate,
     /// Whether the text has the columns about the simulator itself.
     with_simulator: bool,
+    /// Whether the text has only the columns that people look at first.
+    is_brief: bool,
 }
 
 /// What stands below the means of a comparison.
@@ -138,29 +152,29 @@ impl Summary {
     /// # Errors
     /// When one lacks a total that the comparison shows.
     pub fn new(entries: Vec<Entry>) -> Result<Self, Error> {
-        Self::at(entries, Rate::FIXED)
+        Self::at(entries, Rate::FIXED, Base::First)
     }
 
-    /// [`Self::new`] with intervals of another error rate, as for a number of seeds that depends on their results.
+    /// [`Self::new`] with another base, and with intervals of another error rate, as for a number of seeds that depends on
+    /// their results.
     ///
     /// # Errors
     /// When one lacks a total that the comparison shows.
-    pub fn at(entries: Vec<Entry>, rate: Rate) -> Result<Self, Error> {
-        let (groups, rows) = groups(&entries);
+    pub fn at(entries: Vec<Entry>, rate: Rate, base: Base) -> Result<Self, Error> {
+        let (groups, rows) = groups(&entries, base);
         let mut columns = Vec::new();
         let text = |header, of: &dyn Fn(&Group) -> String| Shown {
             group: 0,
             header,
             unit: "",
             cells: groups.iter().map(of).collect(),
+            is_detail: false,
         };
         if groups.iter().any(|group| !group.runs.keys().eq(groups[0].runs.keys())) {
             columns.push(text("seeds", &Group::seeds));
         }
         if entries.iter().any(|entry| entry.acknowledges.is_some()) {
-            let first = |group: &Group| group.runs.values().next().map(|&run| &entries[run]);
-            let of = |group: &Group| first(group).and_then(|run| run.acknowledges).unwrap_or("-").to_owned();
-            columns.push(text("ack", &of));
+            columns.push(text("ack", &|group| group.acknowledges.unwrap_or("-").to_owned()));
         }
         let (mut differing, mut effects) = (Vec::new(), Vec::new());
         // By group and column: a value for each run, and a mean for each row.
@@ -203,6 +217,7 @@ impl Summary {
             effects,
             rate,
             with_simulator: false,
+            is_brief: false,
         })
     }
 
@@ -210,6 +225,12 @@ impl Summary {
     #[must_use]
     pub fn with_simulator(self, with_simulator: bool) -> Self {
         Self { with_simulator, ..self }
+    }
+
+    /// Shows only the columns that people look at first: response times, rates, and what flash pays for writes.
+    #[must_use]
+    pub fn brief(self, is_brief: bool) -> Self {
+        Self { is_brief, ..self }
     }
 
     /// The name of the row of each run, in the order of the runs: the scheme, and the settings that distinguish its
@@ -230,7 +251,7 @@ impl Summary {
             Under::Effects { title, labels, has_same } => {
                 text.push('\n');
                 wrap(&title, width, &mut text);
-                tables(&self.differences, &labels, width, &mut text);
+                tables(&self.shown_differences(), &labels, width, &mut text);
                 if has_same {
                     text.push_str(SAME_NOTE);
                     text.push('\n');
@@ -243,7 +264,16 @@ impl Summary {
     /// The columns of the means.
     fn shown(&self) -> Vec<Shown> {
         let is_shown = |column: &&Shown| self.with_simulator || column.group != SIMULATOR;
-        self.columns.iter().filter(is_shown).cloned().collect()
+        self.columns.iter().filter(is_shown).filter(|column| self.has(column)).cloned().collect()
+    }
+
+    /// The columns of the differences.
+    fn shown_differences(&self) -> Vec<Shown> {
+        self.differences.iter().filter(|column| self.has(column)).cloned().collect()
+    }
+
+    fn has(&self, column: &Shown) -> bool {
+        !(self.is_brief && column.is_detail)
     }
 
     /// What stands below the means.
@@ -264,10 +294,7 @@ impl Summary {
                 "The seeds changed nothing in these runs, so there are no intervals: one workload, one first state."
             });
         }
-        let first = match compared.iter().map(|(first, _)| &first.label).collect::<Vec<_>>()[..] {
-            [first, ref others @ ..] if others.iter().all(|other| *other == first) => first.as_str(),
-            _ => "the first scheme of the same setup",
-        };
+        let first = self.names_of_firsts(&compared);
         let count = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
         let shared = match compared.len() {
             1 => String::new(),
@@ -281,6 +308,37 @@ impl Summary {
         let mut cells = self.differences.iter().flat_map(|column| &column.cells);
         let has_same = cells.any(|cell| cell.trim_end().ends_with(columns::SAME));
         Under::Effects { title, labels, has_same }
+    }
+
+    /// What the rows are compared with, in words.
+    fn names_of_firsts(&self, compared: &[(&Group, &Group)]) -> String {
+        let mut firsts: Vec<&Group> = Vec::new();
+        for (first, _) in compared {
+            if !firsts.iter().any(|known| std::ptr::eq(*known, *first)) {
+                firsts.push(first);
+            }
+        }
+        let promises: BTreeSet<_> = firsts.iter().map(|group| group.acknowledges).collect();
+        let is_of_one_setup = |group: &&Group| group.setup == firsts[0].setup;
+        let names = || firsts.iter().map(|group| group.label.as_str()).collect::<Vec<_>>().join(" or ");
+        match firsts.len() {
+            1 if self.lone().is_empty() => names(),
+            count if promises.len() == count && firsts.iter().all(is_of_one_setup) => {
+                format!("the first scheme with the same ack, {}", names())
+            }
+            _ => "the first scheme of the same setup".to_owned(),
+        }
+    }
+
+    /// The rows that no other row acknowledges like, where others have one: they are compared with nothing.
+    pub fn lone(&self) -> Vec<&str> {
+        let is_first = |place: usize| self.groups.iter().any(|group| group.first == Some(place));
+        if !(0..self.groups.len()).any(is_first) {
+            return Vec::new();
+        }
+        let rows = self.groups.iter().enumerate();
+        let lone = rows.filter(|(place, group)| group.first.is_none() && !is_first(*place));
+        lone.map(|(_, group)| group.label.as_str()).collect()
     }
 
     /// Totals over the seeds: for every row of the comparison, in order, those of `names` that all runs have, or all

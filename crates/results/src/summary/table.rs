@@ -10,6 +10,8 @@ pub(super) struct Shown {
     pub(super) header: &'static str,
     pub(super) unit: &'static str,
     pub(super) cells: Vec<String>,
+    /// Whether a brief text leaves it out.
+    pub(super) is_detail: bool,
 }
 
 /// The columns as one table below the other, none wider than `width` if a column fits. Long names of schemes are wrapped.

@@ -1,8 +1,9 @@
 //! The comparison for a terminal and for a program.
 
 use proptest::prelude::*;
+use stripewise_results::paired::Rate;
 use stripewise_results::settings::Settings;
-use stripewise_results::summary::{Entry, Summary};
+use stripewise_results::summary::{Base, Entry, Summary};
 use stripewise_results::{Digest, Error, Figure, Figures};
 
 /// A run's totals: requests, reads and writes; then response times in ns; then pages and blocks.
@@ -304,6 +305,71 @@ fn setups_of_one_scheme_are_compared_with_the_first_of_them() {
     entries[5].results_digest = Digest([77; 32]);
     let text = Summary::new(entries).unwrap().text(300);
     assert!(text.contains("Typical ratio to first (open:1)"), "{text}");
+}
+
+/// The two schemes of [`five_seeds`], those of a memory between them, and one with an acknowledgement of its own behind them.
+fn three_promises() -> Vec<Entry> {
+    let renamed = |from: &'static str, to: &'static str, promise: &'static str| {
+        let of = five_seeds().into_iter().filter(move |entry| entry.scheme == from);
+        of.map(move |entry| Entry { scheme: to.to_owned(), acknowledges: Some(promise), ..entry })
+    };
+    let members = |name| renamed(name, name, "members");
+    let memory = |name, to| renamed(name, to, "memory");
+    let alone = renamed("second", "alone", "memory (volatile)");
+    let all = members("first").chain(memory("second", "cache")).chain(members("second"));
+    all.chain(memory("first", "other cache")).chain(alone).collect()
+}
+
+#[test]
+fn schemes_are_compared_with_the_first_that_acknowledges_from_the_same_place() {
+    let summary = Summary::at(three_promises(), Rate::FIXED, Base::Acknowledgement).unwrap();
+    let text = summary.text(300);
+    let (means, ratios) = text.split_once("Typical ratio to ").unwrap();
+    let order =
+        ["first", "second", "cache", "other cache", "alone"].map(|name| means.find(&format!(" {name} ")));
+    assert!(order.is_sorted() && order[0].is_some(), "one acknowledgement stands together: {text}");
+    assert!(ratios.starts_with("the first scheme with the same ack, first or cache ("), "{ratios}");
+    assert_eq!(summary.lone(), ["alone"]);
+    let json = summary.json();
+    let read = |it: &&serde_json::Value| it["total"] == "read_mean_ns";
+    let read: Vec<_> = json["differences"].as_array().unwrap().iter().filter(read).collect();
+    let found: Vec<_> = read.iter().map(|it| (&it["scheme"], &it["first"], &it["difference"])).collect();
+    assert_eq!(
+        found,
+        [
+            (&"second".into(), &"first".into(), &100.0.into()),
+            (&"other cache".into(), &"cache".into(), &(-100.0).into())
+        ]
+    );
+    let first = Summary::new(three_promises()).unwrap();
+    assert!(first.text(300).contains("Typical ratio to first (") && first.lone().is_empty());
+}
+
+#[test]
+fn where_no_two_acknowledge_alike_all_are_compared_with_the_first() {
+    let alone = three_promises()
+        .into_iter()
+        .filter(|entry| entry.scheme != "second" && entry.scheme != "other cache");
+    let summary = Summary::at(alone.collect(), Rate::FIXED, Base::Acknowledgement).unwrap();
+    assert!(summary.text(300).contains("Typical ratio to first (") && summary.lone().is_empty());
+}
+
+#[test]
+fn a_brief_text_has_the_response_times_and_what_flash_pays_and_json_has_everything() {
+    let summary = Summary::new(five_seeds()).unwrap();
+    let words =
+        |summary: &Summary| summary.text(400).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let has = |words: &[String], name: &str| words.iter().any(|word| word == name);
+    let (all, json) = (words(&summary), summary.json());
+    let summary = summary.brief(true);
+    let brief = words(&summary);
+    for name in ["mean", "read", "write", "p99", "p99.9", "ack", "pre-reads", "erases"] {
+        assert!(has(&brief, name) && has(&all, name), "{name}: {brief:?}");
+    }
+    for name in ["max", "cv", "simulated"] {
+        assert!(!has(&brief, name) && has(&all, name), "{name}: {brief:?}");
+    }
+    assert_eq!(summary.json(), json);
 }
 
 /// By position, the first scheme's seeds 1, 2, 3 would meet the second's 3, 2, 1, and the difference would not be
