@@ -116,6 +116,7 @@ fn place(error: &TraceError) -> ErrorPlace {
         | TraceError::Format { path, .. }
         | TraceError::NotATrace { path, .. }
         | TraceError::Unfit { path, .. } => (path, None),
+        TraceError::NoRequests { report, .. } => (&report.path, None),
         _ => return ErrorPlace::default(),
     };
     ErrorPlace { file: Some(path.display().to_string()), line }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::read_report::ReadReport;
+
 /// Why a trace could not be read, written or generated.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -86,6 +88,17 @@ pub enum TraceError {
         request: u64,
         /// The information that would be lost, and the remedy.
         loss: String,
+    },
+    /// The trace ended without a single request.
+    #[error(
+        "{path}: no request, read as {format}: {found}; {remedy}",
+        path = report.path.display(), format = report.format, found = report.found()
+    )]
+    NoRequests {
+        /// What the reading met instead.
+        report: Box<ReadReport>,
+        /// What the user can do.
+        remedy: String,
     },
     /// A part of a trace that contains no request.
     #[error(

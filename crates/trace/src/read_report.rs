@@ -44,3 +44,22 @@ pub struct ReadReport {
     /// Whether the end was reached.
     pub complete: bool,
 }
+
+impl ReadReport {
+    /// What a trace without requests held, for a message.
+    pub(crate) fn found(&self) -> String {
+        if self.lines == 0 {
+            return "the file is empty".to_owned();
+        }
+        let counts = [
+            (self.other_lines, "of other events"),
+            (self.header_lines, "of headers"),
+            (self.blank_lines, "blank"),
+            (self.skipped_bad, "skipped"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+        let lines = if self.lines == 1 { "line" } else { "lines" };
+        format!("it has {} {lines}, {}", self.lines, counts.join(", "))
+    }
+}

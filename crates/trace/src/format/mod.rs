@@ -14,6 +14,7 @@ mod files;
 mod likely;
 mod line;
 mod name;
+mod names;
 mod oracle;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
