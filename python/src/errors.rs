@@ -115,8 +115,8 @@ fn place(error: &TraceError) -> ErrorPlace {
         TraceError::Io { path, .. }
         | TraceError::Format { path, .. }
         | TraceError::NotATrace { path, .. }
+        | TraceError::NoRequests { path, .. }
         | TraceError::Unfit { path, .. } => (path, None),
-        TraceError::NoRequests { report, .. } => (&report.path, None),
         _ => return ErrorPlace::default(),
     };
     ErrorPlace { file: Some(path.display().to_string()), line }

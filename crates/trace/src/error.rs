@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::read_report::ReadReport;
-
 /// Why a trace could not be read, written or generated.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -90,13 +88,18 @@ pub enum TraceError {
         loss: String,
     },
     /// The trace ended without a single request.
-    #[error(
-        "{path}: no request, read as {format}: {found}; {remedy}",
-        path = report.path.display(), format = report.format, found = report.found()
-    )]
+    #[error("{path}: no request, read as {format}: {found}; {remedy}", path = path.display())]
     NoRequests {
-        /// What the reading met instead.
-        report: Box<ReadReport>,
+        /// The file.
+        path: PathBuf,
+        /// Its format, as `--format` names it.
+        format: String,
+        /// Lines read (records, for binary formats).
+        lines: u64,
+        /// Lines of events other than requests.
+        other_lines: u64,
+        /// What the lines were, in words.
+        found: String,
         /// What the user can do.
         remedy: String,
     },

@@ -161,7 +161,7 @@ impl Reader {
     /// The error of a trace that ended without a request.
     #[cold]
     fn no_requests(&self) -> TraceError {
-        let report = Box::new(self.report());
+        let report = self.report();
         let stages = report
             .format
             .parse::<FormatName>()
@@ -177,7 +177,9 @@ impl Reader {
         } else {
             "give the file that holds the requests, or name its format with --format".to_owned()
         };
-        TraceError::NoRequests { report, remedy }
+        let found = report.found();
+        let ReadReport { path, format, lines, other_lines, .. } = report;
+        TraceError::NoRequests { path, format, lines, other_lines, found, remedy }
     }
 
     /// The report so far.

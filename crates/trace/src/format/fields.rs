@@ -69,7 +69,7 @@ pub(super) fn placed(
     Ok(Some((kind, offset, line.size(unit, offset, size)?)))
 }
 
-/// A latency in milliseconds, in nanoseconds. It has a decimal point, by which lines of other formats are told apart.
+/// A latency in milliseconds, in nanoseconds. It has a decimal point, which distinguishes it from the numbers of other formats.
 pub(super) fn latency(line: &mut Cursor<'_>) -> Result<u64, Expected> {
     let before = *line;
     let latency = line.decimal(6, "a latency: milliseconds with decimals")?;
