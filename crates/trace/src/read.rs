@@ -177,7 +177,7 @@ impl Reader {
         } else {
             "give the file that holds the requests, or name its format with --format".to_owned()
         };
-        let found = report.found();
+        let found = report.found(if matches!(self.inner, Inner::Binary(_)) { "record" } else { "line" });
         let ReadReport { path, format, lines, other_lines, .. } = report;
         TraceError::NoRequests { path, format, lines, other_lines, found, remedy }
     }

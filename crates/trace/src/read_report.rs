@@ -46,8 +46,8 @@ pub struct ReadReport {
 }
 
 impl ReadReport {
-    /// What a trace without requests held, for a message.
-    pub(crate) fn found(&self) -> String {
+    /// What a trace without requests held, for a message; `unit` is what was counted, a line or a record.
+    pub(crate) fn found(&self, unit: &str) -> String {
         if self.lines == 0 {
             return "the file is empty".to_owned();
         }
@@ -59,7 +59,7 @@ impl ReadReport {
         ];
         let counts = counts.iter().filter(|(count, _)| *count > 0);
         let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
-        let lines = if self.lines == 1 { "line" } else { "lines" };
-        format!("it has {} {lines}, {}", self.lines, counts.join(", "))
+        let plural = if self.lines == 1 { "" } else { "s" };
+        format!("it has {} {unit}{plural}, {}", self.lines, counts.join(", "))
     }
 }
