@@ -44,7 +44,10 @@ fn read(path: &Path) -> Result<Vec<Request>, TraceError> {
     }
     let (mut all, mut batch) = (Vec::new(), Vec::with_capacity(11));
     loop {
-        reader.next_batch(&mut batch)?;
+        match reader.next_batch(&mut batch) {
+            Err(TraceError::NoRequests { .. }) => break,
+            read => read?,
+        }
         if batch.is_empty() {
             break;
         }

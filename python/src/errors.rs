@@ -115,6 +115,7 @@ fn place(error: &TraceError) -> ErrorPlace {
         TraceError::Io { path, .. }
         | TraceError::Format { path, .. }
         | TraceError::NotATrace { path, .. }
+        | TraceError::NoRequests { path, .. }
         | TraceError::Unfit { path, .. } => (path, None),
         _ => return ErrorPlace::default(),
     };

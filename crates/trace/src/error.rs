@@ -87,6 +87,22 @@ pub enum TraceError {
         /// The information that would be lost, and the remedy.
         loss: String,
     },
+    /// The trace ended without a single request.
+    #[error("{path}: no request, read as {format}: {found}; {remedy}", path = path.display())]
+    NoRequests {
+        /// The file.
+        path: PathBuf,
+        /// Its format, as `--format` names it.
+        format: String,
+        /// Lines read (records, for binary formats).
+        lines: u64,
+        /// Lines of events other than requests.
+        other_lines: u64,
+        /// What the lines were, in words.
+        found: String,
+        /// What the user can do.
+        remedy: String,
+    },
     /// A part of a trace that contains no request.
     #[error(
         "the slice holds no request: {requests} requests were read, the last {seconds:.6} s after the start; choose another \

@@ -19,6 +19,8 @@ pub struct Reader {
     inner: Inner,
     /// The sorter, if the format or the caller asks for one.
     sorter: Option<Sorter>,
+    /// Whether it has delivered a request.
+    delivered: bool,
 }
 
 enum Inner {
@@ -112,7 +114,7 @@ fn open_binary(
 fn open_text(input: Input, options: &OpenOptions) -> Result<Reader, TraceError> {
     let reader = TextReader::open(input, options)?;
     let sorter = Sorter::new(reader.order(), options.disorder);
-    Ok(Reader { inner: Inner::Text(Box::new(reader)), sorter })
+    Ok(Reader::new(Inner::Text(Box::new(reader)), sorter))
 }
 
 fn open_parquet(path: &Path, files: Vec<PathBuf>, options: &OpenOptions) -> Result<Reader, TraceError> {
@@ -126,7 +128,7 @@ fn open_parquet(path: &Path, files: Vec<PathBuf>, options: &OpenOptions) -> Resu
     {
         let reader = crate::format::parquet::ParquetReader::open(path, files, options)?;
         let sorter = Sorter::new(crate::order::Order::AsFiled, options.disorder);
-        Ok(Reader { inner: Inner::Parquet(Box::new(reader)), sorter })
+        Ok(Reader::new(Inner::Parquet(Box::new(reader)), sorter))
     }
     #[cfg(not(feature = "parquet"))]
     Err(TraceError::NotATrace {
@@ -149,7 +151,35 @@ impl Inner {
 impl Reader {
     fn binary(reader: BinaryReader, options: &OpenOptions) -> Self {
         let sorter = Sorter::new(binary_order(reader.format()), options.disorder);
-        Self { inner: Inner::Binary(Box::new(reader)), sorter }
+        Self::new(Inner::Binary(Box::new(reader)), sorter)
+    }
+
+    fn new(inner: Inner, sorter: Option<Sorter>) -> Self {
+        Self { inner, sorter, delivered: false }
+    }
+
+    /// The error of a trace that ended without a request.
+    #[cold]
+    fn no_requests(&self) -> TraceError {
+        let report = self.report();
+        let stages = report
+            .format
+            .parse::<FormatName>()
+            .map(FormatName::other_stages)
+            .unwrap_or_default()
+            .join(" or ");
+        let remedy = if report.lines == report.blank_lines {
+            "record the trace, or fetch it, again".to_owned()
+        } else if report.other_lines > 0 && !stages.is_empty() {
+            format!("requests at another stage are read with --format {stages}")
+        } else if report.skipped_bad > 0 {
+            "name its format with --format, or its columns with --columns, and skip fewer lines".to_owned()
+        } else {
+            "give the file that holds the requests, or name its format with --format".to_owned()
+        };
+        let found = report.found(if matches!(self.inner, Inner::Binary(_)) { "record" } else { "line" });
+        let ReadReport { path, format, lines, other_lines, .. } = report;
+        TraceError::NoRequests { path, format, lines, other_lines, found, remedy }
     }
 
     /// The report so far.
@@ -172,7 +202,8 @@ impl Reader {
 }
 
 impl Source for Reader {
-    /// After an error `batch` holds the requests before it. Read nothing after an error.
+    /// After an error `batch` holds the requests before it. Read nothing after an error. A trace that ends without a
+    /// request is an error, [`TraceError::NoRequests`]: a replay of nothing looks like a result.
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         if batch.capacity() == 0 {
@@ -181,7 +212,9 @@ impl Source for Reader {
         match &mut self.sorter {
             None => self.inner.append(batch),
             Some(sorter) => sorter.next_batch(batch, |held| self.inner.append(held)),
-        }
+        }?;
+        self.delivered |= !batch.is_empty();
+        if self.delivered { Ok(()) } else { Err(self.no_requests()) }
     }
 
     fn progress(&self) -> Option<f64> {

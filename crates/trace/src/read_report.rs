@@ -44,3 +44,22 @@ pub struct ReadReport {
     /// Whether the end was reached.
     pub complete: bool,
 }
+
+impl ReadReport {
+    /// What a trace without requests held, for a message; `unit` is what was counted, a line or a record.
+    pub(crate) fn found(&self, unit: &str) -> String {
+        if self.lines == 0 {
+            return "the file is empty".to_owned();
+        }
+        let counts = [
+            (self.other_lines, "of other events"),
+            (self.header_lines, "of headers"),
+            (self.blank_lines, "blank"),
+            (self.skipped_bad, "skipped"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+        let plural = if self.lines == 1 { "" } else { "s" };
+        format!("it has {} {unit}{plural}, {}", self.lines, counts.join(", "))
+    }
+}

@@ -120,7 +120,9 @@ impl Writer {
         by_name: Compression,
     ) -> Result<Self, TraceError> {
         let report = WriteReport { format: options.format.to_string(), ..WriteReport::default() };
-        if let Chosen::Binary { .. } = options.format.chosen() {
+        let chosen = options.format.chosen();
+        let is_read_only = chosen.format().is_some_and(|format| !format.is_written());
+        if is_read_only || matches!(chosen, Chosen::Binary { .. }) {
             let name = &report.format;
             return Err(TraceError::Setting(format!(
                 "{name} is read and not written; write `parquet` or `msr`"

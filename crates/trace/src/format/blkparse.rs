@@ -1,16 +1,16 @@
 //! blkparse's default text (its manual page, "Default output"): `major,minor cpu sequence time pid action rwbs`, and
 //! for most actions `sector + sectors [process]`; decimal seconds, sectors of 512 bytes.
 //!
-//! A request passes through several actions, each with a line. The reader takes requests at one of them, Q (queued:
-//! the arrival) unless the variant is D (issued) or C (completed). It skips and counts lines of other actions and
-//! lines without data. In `rwbs`, R, W and D are reads, writes and discards (which become trims). An F before them is
-//! a flush: without data the line is a flush; with data the flush is left out, as one line is one request. A summary
-//! follows the last line.
+//! A request passes through several actions, each with a line. The reader takes requests at one of them: Q (queued:
+//! the arrival), D (issued) or C (completed). Detection takes the first of these that has requests. The reader skips
+//! and counts lines of other actions and lines without data. In `rwbs`, R, W and D are reads, writes and discards
+//! (which become trims). An F before them is a flush: without data the line is a flush; with data the flush is left
+//! out, as one line is one request. A summary follows the last line.
 //!
 //! The volume is the device as Linux numbers it: the major number in the upper 12 bits, the minor in the lower 20. A
 //! request to a partition may be queued a second time on its disk: keep one of the two.
 
-use super::fields::{LBA, SECTOR, SECTORS, device, push_device, whole_sectors};
+use super::fields::{LBA, SECTOR, SECTORS, device, push_device, rwbs, whole_sectors};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_decimal, push_number};
 use crate::Kind;
 
@@ -61,23 +61,14 @@ impl LineFormat for BlkParse {
             return Ok(Entry::Event);
         }
         line.blank()?;
-        let rwbs = line.word("the action, such as R or WS")?;
-        let (flush, kind) = match rwbs {
-            [b'F', rest @ ..] => (true, rest.first()),
-            rest => (rest.contains(&b'B'), rest.first()),
-        };
+        let letters = line.word("the action, such as R or WS")?;
+        let (flush, kind) = rwbs(letters);
         if !line.next_byte().is_ascii_digit() {
             let request = Record { time, kind: Kind::Flush, offset: 0, bytes: 0, volume };
             line.skip_rest();
             return Ok(if flush { Entry::Request(request) } else { Entry::Event });
         }
         let offset = line.address(SECTOR, LBA)?;
-        let kind = match kind {
-            Some(b'R') => Some(Kind::Read),
-            Some(b'W') => Some(Kind::Write),
-            Some(b'D') => Some(Kind::Trim),
-            _ => None,
-        };
         let some = line.next_byte() == b'+' && {
             line.skip(1);
             !matches!(line.next_byte(), b'0')
@@ -90,6 +81,10 @@ impl LineFormat for BlkParse {
         };
         line.skip_rest();
         Ok(Entry::Request(Record { time, kind, offset, bytes, volume }))
+    }
+
+    fn has_stages(&self) -> bool {
+        true
     }
 
     fn holds(&self, _kind: Kind) -> bool {

@@ -1,6 +1,7 @@
 //! Cydonia's form of the CloudPhysics traces: `time_us,lba,operation,size`, microseconds, sectors of 512 bytes, `r` or
 //! `w`, bytes.
 
+use super::likely::most;
 use super::fields::{BYTES, LBA, SECTOR, letter, one_volume, push_letter, push_numbers};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_number};
 
@@ -47,9 +48,14 @@ impl LineFormat for Cydonia {
     }
 
     /// A last column that is no multiple of 512 is more likely a time, and the line one of SPC without its ASU.
-    fn typical(&self, line: &[u8]) -> u32 {
+    fn is_typical(&self, line: &[u8]) -> bool {
         let size = line.rsplit(|&byte| byte == b',').next().unwrap_or_default().trim_ascii();
         let size = size.iter().fold(0u32, |size, byte| (size * 10 + u32::from(byte.wrapping_sub(b'0') % 10)) % 512);
-        if size == 0 { 2 } else { 1 }
+        size == 0
+    }
+
+    fn untypical(&self, typical: u32, requests: u32) -> Option<&'static str> {
+        (!most(typical as usize, requests as usize))
+            .then_some("most of its last numbers are no multiples of 512, which sizes are: they may be times")
     }
 }

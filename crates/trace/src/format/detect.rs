@@ -1,11 +1,12 @@
 //! Detects the format of a text file from its first lines.
 //!
 //! Every format, in each variant that its lines show, tries to read the sample. It fits if it reads at least three
-//! quarters of the lines (the rest may be damage). It scores 2 points for a line that is typical of it, 1 if another
-//! format is likelier. The highest score wins. In a tie between a format and its declared twin (`same_as`: same
-//! columns, same units, same requests) the format earlier in the list wins, and a note reports that. Any other tie is
-//! an error, because the two would yield different requests. A file that is implausible in the chosen format is an
-//! error too.
+//! quarters of the lines (the rest may be damage). It scores 2 points for each line that it reads, and 1 if the file is
+//! untypical of it, as where times are whole numbers and the format's own are decimal. The highest score wins. In a tie
+//! between a format and its declared twin (`same_as`: same columns, same units, same requests) the format earlier in
+//! the list wins, and a note reports that. Any other tie is an error, because the two would yield different requests.
+//! A file that is untypical of the only format that fits, or implausible in it, is an error too: its units are not
+//! sure. Where the variants of a format are stages of requests, the first stage that has requests is taken.
 
 use std::cmp::Reverse;
 
@@ -36,6 +37,8 @@ struct Fit {
     score: u32,
     fits: u32,
     lines: u32,
+    /// Why another format is likelier, if the file is untypical of this one.
+    untypical: Option<&'static str>,
     /// The first line that it could not read: number, byte and the expected content.
     failure: Option<(usize, usize, &'static str)>,
 }
@@ -45,7 +48,7 @@ pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
     let mut fits: Vec<Fit> = candidates().map(|chosen| try_format(chosen, block)).collect();
     if fits.iter().all(|fit| fit.lines == 0) {
         let reason = "the file holds no line of data".to_owned();
-        let remedy = "to read it as an empty trace, name a format with --format".to_owned();
+        let remedy = "record the trace, or fetch it, again".to_owned();
         return Err(Undetected { reason, remedy });
     }
     // The sort is stable: equals stay in the order of the list.
@@ -66,15 +69,41 @@ pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
         let twin = format.map_or("", |format| format.name);
         note = Some(format!("{twin} has the same columns and units: the requests are the same"));
     }
-    let others: Vec<String> = possible(best.chosen, block)?
+    if let Some(why) = best.untypical {
+        let reason = format!("it can be read as {name}, but {why}");
+        let remedy = format!(
+            "name {name} with --format if that is right, or the columns and their units with --columns"
+        );
+        return Err(Undetected { reason, remedy });
+    }
+    let chosen = stage(best.chosen, block);
+    let others: Vec<String> = possible(chosen, block)?
         .iter()
         .map(|(other, about)| format!("{} ({about})", FormatName::new(*other)))
         .collect();
+    let mut text = if chosen == best.chosen {
+        format!("read as {name}")
+    } else {
+        format!("its first lines hold no request for {name}: read as {}", FormatName::new(chosen))
+    };
     if !others.is_empty() {
-        let text = format!("read as {name}; if not, name {}", others.join(" or "));
+        text += &format!("; if not, name {}", others.join(" or "));
+    }
+    if chosen != best.chosen || !others.is_empty() {
         note = Some(note.map_or(text.clone(), |note| format!("{text}; {note}")));
     }
-    Ok(Detected { chosen: best.chosen, note })
+    Ok(Detected { chosen, note })
+}
+
+/// The first stage that has requests in `block`, if the variants of the format of `chosen` are stages of requests;
+/// otherwise `chosen`.
+fn stage(chosen: Chosen, block: &[u8]) -> Chosen {
+    let Chosen::Text { format, .. } = chosen else { return chosen };
+    if !FORMATS[format].has_stages() {
+        return chosen;
+    }
+    let mut stages = (0..FORMATS[format].variants.len()).map(|variant| Chosen::Text { format, variant });
+    stages.find(|stage| !records(*stage, block).is_empty()).unwrap_or(chosen)
 }
 
 /// The variants, other than `chosen`, that `block` may have and does not show, each with its meaning.
@@ -82,6 +111,7 @@ pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
 /// Read as `chosen`, the block is plausible; otherwise an error explains why it is not, and which variants to name.
 fn possible(chosen: Chosen, block: &[u8]) -> Result<Vec<(Chosen, &'static str)>, Undetected> {
     let sample = |chosen: Chosen| Some((records(chosen, block), chosen.lines()?));
+    let has_stages = chosen.format().is_some_and(Format::has_stages);
     let rate = |chosen: Chosen| {
         let (records, lines) = sample(chosen)?;
         absurd_rate(&records, lines.tick_ns())
@@ -97,6 +127,9 @@ fn possible(chosen: Chosen, block: &[u8]) -> Result<Vec<(Chosen, &'static str)>,
             remedy: format!("name the unit with --format: {}{columns}", names.join(", or ")),
         }
     };
+    if let Some((why, remedy)) = sample(chosen).and_then(|(records, lines)| lines.implausible(&records)) {
+        return Err(Undetected { reason: format!("read as {name}, {why}"), remedy });
+    }
     if let Some(bytes) = rate(chosen) {
         let remedies = hidden(chosen).filter(|(other, _)| rate(*other).is_none()).collect();
         let gigabytes = bytes / 1e9;
@@ -106,8 +139,11 @@ fn possible(chosen: Chosen, block: &[u8]) -> Result<Vec<(Chosen, &'static str)>,
         ));
     }
     let mut others = Vec::new();
-    for (other, about) in hidden(chosen) {
+    for (other, about) in hidden(chosen).filter(|(other, _)| *other != chosen) {
         let Some((records, lines)) = sample(other) else { continue };
+        if has_stages && records.is_empty() {
+            continue;
+        }
         match lines.likely(&records) {
             Likely::No => {}
             Likely::Maybe => others.push((other, about)),
@@ -141,7 +177,8 @@ fn lines(block: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn try_format(chosen: Chosen, sample: &[u8]) -> Fit {
-    let mut fit = Fit { chosen, score: 0, fits: 0, lines: 0, failure: None };
+    let mut fit = Fit { chosen, score: 0, fits: 0, lines: 0, untypical: None, failure: None };
+    let (mut requests, mut typical) = (0, 0);
     let (Some(mut reader), Some(format)) = (chosen.lines(), chosen.format()) else { return fit };
     let data = lines(sample).enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
     for (number, line) in data.filter(|(_, line)| !is_header(line, format)).take(SAMPLE) {
@@ -149,18 +186,20 @@ fn try_format(chosen: Chosen, sample: &[u8]) -> Fit {
         let mut cursor = Cursor::new(line);
         match reader.whole_record(&mut cursor) {
             Ok(Entry::Header) => fit.lines -= 1,
-            Ok(Entry::Event) => {
-                fit.fits += 1;
-                fit.score += 2;
-            }
+            Ok(Entry::Event) => fit.fits += 1,
             Ok(Entry::Request(_)) => {
                 fit.fits += 1;
-                fit.score += reader.typical(line);
+                requests += 1;
+                typical += u32::from(reader.is_typical(line));
             }
             Err(expected) if fit.failure.is_none() => fit.failure = Some((number, cursor.at(), expected)),
             Err(_) => {}
         }
     }
+    if requests > 0 {
+        fit.untypical = reader.untypical(typical, requests);
+    }
+    fit.score = fit.fits * if fit.untypical.is_none() { 2 } else { 1 };
     fit
 }
 

@@ -6,7 +6,7 @@
 //! Such a file does not show it, so the user must name the variant; detection refuses files that look like it.
 
 use super::likely::{FEWEST, Likely, most};
-use super::sectors::{SECTOR, place_of, push_place_of};
+use super::sectors::{SECTOR, WHOLE_TIMES, place_of, push_place_of};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, Variant, push_decimal};
 use crate::Kind;
 
@@ -50,13 +50,18 @@ impl LineFormat for DiskSim {
         push_place_of(self.unit, record, line)
     }
 
-    /// Whole times and kinds of 0 or 1 are likelier SSDsim's.
-    fn typical(&self, line: &[u8]) -> u32 {
-        if line.contains(&b'.') { 2 } else { 1 }
+    /// Whole times are more likely those of SSDsim and MQSim.
+    fn is_typical(&self, line: &[u8]) -> bool {
+        line.contains(&b'.')
     }
 
-    /// Sizes are pages rather than blocks if, read as blocks, most would be smaller than a page, although requests
-    /// begin at page boundaries or the next one continues where pages end.
+    fn untypical(&self, typical: u32, _requests: u32) -> Option<&'static str> {
+        (typical == 0).then_some(WHOLE_TIMES)
+    }
+
+    /// Sizes may be pages if, read as blocks, most requests would be smaller than a page. They are blocks if requests
+    /// continue one another in blocks. Otherwise the lines do not show the unit, and a wrong one makes every request
+    /// eight times too large or too small, so the user must name it.
     fn likely(&self, sample: &[Record]) -> Likely {
         let units = |record: &Record| u64::from(record.bytes) / self.unit;
         let small = sample.iter().filter(|record| units(record) * SECTOR < PAGE).count();
@@ -82,6 +87,14 @@ impl LineFormat for DiskSim {
                 "its requests continue one another only if sizes are counted in pages of 4 KiB",
             );
         }
-        if blocks > pages { Likely::No } else { Likely::Maybe }
+        if blocks > 2 * pages && blocks * 32 > sample.len() {
+            return Likely::No;
+        }
+        if sample.len() < FEWEST {
+            return Likely::Maybe;
+        }
+        Likely::Rather(
+            "most of its requests are smaller than 4 KiB, as they are where sizes are counted in pages of 4 KiB",
+        )
     }
 }

@@ -25,6 +25,72 @@ pub(super) fn push_letter(kind: Kind, letters: &[u8; 2], line: &mut Vec<u8>) {
     line.push(letters[usize::from(kind == Kind::Write)]);
 }
 
+/// The letters that blktrace, the block layer's tracepoints and their tools give a request: whether it asks for a
+/// flush, and its kind, if it has one that carries data. An F before the kind is a flush, B was one in old kernels.
+pub(super) fn rwbs(letters: &[u8]) -> (bool, Option<Kind>) {
+    let (flush, kind) = match letters {
+        [b'F', rest @ ..] => (true, rest.first()),
+        rest => (rest.contains(&b'B'), rest.first()),
+    };
+    let kind = match kind {
+        Some(b'R') => Some(Kind::Read),
+        Some(b'W') => Some(Kind::Write),
+        Some(b'D') => Some(Kind::Trim),
+        _ => None,
+    };
+    (flush, kind)
+}
+
+/// The same letters for a kind.
+pub(super) fn push_rwbs(kind: Kind, line: &mut Vec<u8>) {
+    line.extend_from_slice(match kind {
+        Kind::Read => b"R",
+        Kind::Write => b"W",
+        Kind::Trim => b"D",
+        Kind::Flush => b"FF",
+    });
+}
+
+/// The kind, offset and size of a request: an address in sectors, what `between` reads, and a size in units of `unit`
+/// bytes. A request without data is a flush or nothing. Its address may be any number; the cursor stays at its size.
+pub(super) fn placed(
+    line: &mut Cursor<'_>,
+    (flush, kind): (bool, Option<Kind>),
+    between: fn(&mut Cursor<'_>) -> Result<(), Expected>,
+    (unit, size): (u64, Expected),
+) -> Result<Option<(Kind, u64, u32)>, Expected> {
+    let sector = line.number(LBA)?;
+    between(line)?;
+    if line.next_byte() == b'0' {
+        return Ok(flush.then_some((Kind::Flush, sector.checked_mul(SECTOR).unwrap_or(0), 0)));
+    }
+    let Some(kind) = kind else { return Ok(None) };
+    let offset = sector.checked_mul(SECTOR).ok_or_else(|| line.reject())?;
+    Ok(Some((kind, offset, line.size(unit, offset, size)?)))
+}
+
+/// A latency in milliseconds, in nanoseconds. It has a decimal point, which distinguishes it from the numbers of other formats.
+pub(super) fn latency(line: &mut Cursor<'_>) -> Result<u64, Expected> {
+    let before = *line;
+    let latency = line.decimal(6, "a latency: milliseconds with decimals")?;
+    let digits = &before.rest_of_line()[..line.at() - before.at()];
+    if digits.contains(&b'.') { Ok(latency) } else { Err(line.reject()) }
+}
+
+/// Where the last `count` fields of `text` begin, which blanks separate; nothing if there are fewer.
+pub(super) fn last_fields(text: &[u8], count: usize) -> Option<usize> {
+    let mut rest = text.trim_ascii_end();
+    let mut start = None;
+    for _ in 0..count {
+        let last = rest.len().checked_sub(1)?;
+        let begin =
+            rest[..last].iter().rposition(|&byte| byte == b' ' || byte == b'\t').map_or(0, |blank| blank + 1);
+        start = Some(begin);
+        rest = rest[..begin].trim_ascii_end();
+    }
+    start
+}
+
 /// 0 or 1. `read` is the digit of a read; the other is a write.
 #[inline]
 pub(super) fn bit(line: &mut Cursor<'_>, read: u64, wanted: Expected) -> Result<Kind, Expected> {

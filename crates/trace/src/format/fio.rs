@@ -9,8 +9,7 @@
 //! Actions: `read`, `write`, `trim`; `sync` and `datasync` become flushes; `add`, `open` and `close` are skipped. The
 //! volume is the file, numbered in order of appearance. The writer writes version 3.
 
-use std::collections::BTreeMap;
-
+use super::names::{NAMES, Names};
 use super::fields::{BYTES, OFFSET, push_numbers};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_number};
 use crate::Kind;
@@ -25,8 +24,6 @@ pub(super) const FORMAT: Format = Format {
     make: |_| Box::<Fio>::default(),
 };
 
-/// The most files that a log may name, which bounds the memory for them.
-const FILES: u32 = 1 << 16;
 /// fio discards shorter waits.
 const LEAST_WAIT_US: u64 = 100;
 const ACTION: Expected = "one of read, write, trim, sync, datasync, wait, add, open, close";
@@ -37,9 +34,7 @@ struct Fio {
     /// Microseconds waited so far, for versions without times.
     now: u64,
     requests: u64,
-    files: BTreeMap<Vec<u8>, u32>,
-    /// The file of the previous line, nearly always this line's too.
-    last: (Vec<u8>, u32),
+    files: Names,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -80,9 +75,9 @@ impl LineFormat for Fio {
 
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {
         // Readers number files as they appear.
-        let mut known = self.files.len() as u32;
-        if record.volume >= FILES {
-            return Err(format!("volume {} is not below {FILES}; renumber the volumes", record.volume));
+        let mut known = self.files.count();
+        if record.volume >= NAMES {
+            return Err(format!("volume {} is not below {NAMES}; renumber the volumes", record.volume));
         }
         while known <= record.volume {
             for action in [" add\n", " open\n"] {
@@ -91,7 +86,7 @@ impl LineFormat for Fio {
                 push_number(line, u64::from(known));
                 line.extend_from_slice(action.as_bytes());
             }
-            self.files.insert(known.to_be_bytes().to_vec(), known);
+            self.files.number(&known.to_be_bytes());
             known += 1;
         }
         push_number(line, record.time);
@@ -137,7 +132,7 @@ impl Fio {
             b"trim" => Kind::Trim,
             b"sync" | b"datasync" => Kind::Flush,
             b"add" | b"open" | b"close" => {
-                self.volume(file).ok_or("one of at most 65536 files")?;
+                self.files.number(file).ok_or("one of at most 65536 files")?;
                 return Ok(Entry::Event);
             }
             b"wait" if self.version == Version::Two => return self.wait(line),
@@ -150,7 +145,7 @@ impl Fio {
             line.blank()?;
             bytes = self.length(kind, offset, line)?;
         }
-        let volume = self.volume(file).ok_or("one of at most 65536 files")?;
+        let volume = self.files.number(file).ok_or("one of at most 65536 files")?;
         Ok(self.request(kind, offset, bytes, volume))
     }
 
@@ -171,25 +166,5 @@ impl Fio {
     fn request(&mut self, kind: Kind, offset: u64, bytes: u32, volume: u32) -> Entry {
         self.requests += 1;
         Entry::Request(Record { time: self.now, kind, offset, bytes, volume })
-    }
-
-    /// The number of a file; nothing if there are too many.
-    fn volume(&mut self, file: &[u8]) -> Option<u32> {
-        if self.last.0 == file {
-            return Some(self.last.1);
-        }
-        let known = self.files.len() as u32;
-        let number = match self.files.get(file) {
-            Some(&number) => number,
-            None if known < FILES => {
-                self.files.insert(file.to_vec(), known);
-                known
-            }
-            None => return None,
-        };
-        self.last.0.clear();
-        self.last.0.extend_from_slice(file);
-        self.last.1 = number;
-        Some(number)
     }
 }

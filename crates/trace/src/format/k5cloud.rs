@@ -45,4 +45,15 @@ impl LineFormat for K5cloud {
         push_numbers(&[record.offset, u64::from(record.bytes)], b',', line);
         Ok(())
     }
+
+    /// Whole seconds are more likely another unit.
+    fn is_typical(&self, line: &[u8]) -> bool {
+        line.contains(&b'.')
+    }
+
+    fn untypical(&self, typical: u32, _requests: u32) -> Option<&'static str> {
+        (typical == 0).then_some(
+            "its times are whole numbers, and K5cloud has decimal seconds: their unit is not sure",
+        )
+    }
 }

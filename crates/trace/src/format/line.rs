@@ -36,8 +36,20 @@ pub struct Variant {
     /// Its meaning.
     pub about: &'static str,
     /// Whether the lines show it. Detection never chooses a variant that they do not show; it names the variant where
-    /// it is likely.
+    /// it is likely. Of variants that are stages of requests it chooses the first that has requests.
     pub visible: bool,
+}
+
+impl Format {
+    /// Whether its variants are stages of requests, each line being one stage.
+    pub(crate) fn has_stages(&self) -> bool {
+        (self.make)(0).has_stages()
+    }
+
+    /// Whether it is written too, and not only read.
+    pub fn is_written(&self) -> bool {
+        (self.make)(0).is_written()
+    }
 }
 
 /// What separates two fields.
@@ -87,6 +99,16 @@ pub(crate) trait LineFormat: Send {
         matches!(kind, Kind::Read | Kind::Write)
     }
 
+    /// Whether the variants of the format are stages of requests, of which each line shows one.
+    fn has_stages(&self) -> bool {
+        false
+    }
+
+    /// Whether the format is written too, and not only read.
+    fn is_written(&self) -> bool {
+        true
+    }
+
     /// The order of the lines, and how the reader handles it.
     fn order(&self) -> Order {
         Order::AsFiled
@@ -100,9 +122,20 @@ pub(crate) trait LineFormat: Send {
     /// Appends `record`, whose kind the format holds, to `line`; no line feed at the end.
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss>;
 
-    /// How well a line that can be read fits: 2 if it is typical, 1 if another format is likelier.
-    fn typical(&self, _line: &[u8]) -> u32 {
-        2
+    /// Whether a line that can be read looks as the format's own do; of other lines another format is likelier.
+    fn is_typical(&self, _line: &[u8]) -> bool {
+        true
+    }
+
+    /// Of a file that the format can read: why another format is likelier, where `typical` of its `requests` are
+    /// typical lines. The text describes the file.
+    fn untypical(&self, _typical: u32, _requests: u32) -> Option<&'static str> {
+        None
+    }
+
+    /// Why a file with these requests cannot be in this format, and the remedy, where the values show it.
+    fn implausible(&self, _sample: &[Record]) -> Option<(String, String)> {
+        None
     }
 
     /// How likely a file has this variant, which its lines do not show, judged by a sample of its requests read in

@@ -14,6 +14,7 @@ mod files;
 mod likely;
 mod line;
 mod name;
+mod names;
 mod oracle;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
@@ -46,6 +47,27 @@ macro_rules! formats {
 
 // The list.
 formats![
-    msr, spc, ssdsim, mqsim, disksim, msps, replayer, systor, alibaba, tencent, k5cloud, fiu, blkparse,
-    blkreplay, fio, vscsi_csv, cydonia, biotracer, etw,
+    msr,
+    spc,
+    ssdsim,
+    mqsim,
+    disksim,
+    msps,
+    replayer,
+    systor,
+    alibaba,
+    tencent,
+    k5cloud,
+    fiu,
+    blkparse,
+    blkreplay,
+    fio,
+    vscsi_csv,
+    cydonia,
+    biotracer,
+    etw,
+    iosnoop,
+    biosnoop,
+    perf_script,
+    disksim_validate,
 ];

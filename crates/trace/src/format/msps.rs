@@ -6,7 +6,7 @@
 //! the same.
 
 use super::fields::bit;
-use super::sectors::{place, push_place};
+use super::sectors::{WHOLE_TIMES, place, push_place};
 use super::{Cursor, Entry, Expected, Format, LineFormat, Loss, Record, Separator, push_decimal};
 
 pub(super) const FORMAT: Format = Format {
@@ -39,8 +39,12 @@ impl LineFormat for Msps {
         push_place(record, line)
     }
 
-    /// Whole times are likelier SSDsim's.
-    fn typical(&self, line: &[u8]) -> u32 {
-        if line.contains(&b'.') { 2 } else { 1 }
+    /// Whole times are more likely those of SSDsim and MQSim.
+    fn is_typical(&self, line: &[u8]) -> bool {
+        line.contains(&b'.')
+    }
+
+    fn untypical(&self, typical: u32, _requests: u32) -> Option<&'static str> {
+        (typical == 0).then_some(WHOLE_TIMES)
     }
 }

@@ -23,6 +23,14 @@ pub(super) const FORMAT: Format = Format {
 /// traces.
 const WRITTEN_START: u64 = 128_166_372_000_000_000;
 
+/// The filetimes at the start of 1980 and 2200, between which traces are made.
+const FILETIME_1980: u64 = 119_600_064_000_000_000;
+const FILETIME_2200: u64 = FILETIME_1980 + 220 * TICKS_A_YEAR;
+/// Ticks of 100 ns in a mean year of 365.2425 days.
+const TICKS_A_YEAR: u64 = 315_569_520_000_000;
+/// The same years in seconds since 1970.
+const UNIX_1980_TO_2200: std::ops::Range<u64> = 315_532_800..7_258_118_400;
+
 /// The most hosts, and the most disks a host: each takes half of a volume's number.
 const HALF: u32 = 1 << 16;
 
@@ -102,6 +110,31 @@ impl LineFormat for Msr {
         line.some_number("a response time: a whole number of 100 ns ticks")?;
         let kind = if write { Kind::Write } else { Kind::Read };
         Ok(Entry::Request(Record { time, kind, offset, bytes, volume }))
+    }
+
+    /// Times before 1980 or after 2200 are no filetimes. They are relative, or count from another year in another unit.
+    fn implausible(&self, sample: &[Record]) -> Option<(String, String)> {
+        let first = sample.first()?.time;
+        if (FILETIME_1980..FILETIME_2200).contains(&first) {
+            return None;
+        }
+        let units = [("s", 1), ("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000)];
+        let unix = units.into_iter().find(|(_, ticks)| UNIX_1980_TO_2200.contains(&(first / ticks)));
+        let year = 1601 + first / TICKS_A_YEAR;
+        let spec = |unit: &str| format!("--columns 'time:{unit},-,volume,op:Read/Write,offset,size,...'");
+        Some(match unix {
+            Some((unit, _)) => (
+                format!("its first time, {first}, lies in the year {year}; it is likely Unix time in {unit}"),
+                format!("give {}, or --format msr if they are filetimes", spec(unit)),
+            ),
+            None => (
+                format!("its first time, {first}, lies in the year {year}: its times are relative or in another unit"),
+                format!(
+                    "give --format msr if they count 100 ns, or their unit, likely us: {} (or time:ms, time:ns, time:s)",
+                    spec("us")
+                ),
+            ),
+        })
     }
 
     fn line(&mut self, record: &Record, line: &mut Vec<u8>) -> Result<(), Loss> {

@@ -62,6 +62,24 @@ impl FormatName {
         Self(chosen)
     }
 
+    /// The other variants of a format whose variants are stages of requests: one of them may have the requests that
+    /// this one lacks.
+    pub(crate) fn other_stages(self) -> Vec<String> {
+        let of = |count: usize, chosen: &dyn Fn(usize) -> Chosen| {
+            let others = (0..count).map(|variant| Self(chosen(variant))).filter(|other| *other != self);
+            others.map(|other| other.to_string()).collect()
+        };
+        match self.0 {
+            Chosen::Text { format, .. } if FORMATS[format].has_stages() => {
+                of(FORMATS[format].variants.len(), &|variant| Chosen::Text { format, variant })
+            }
+            Chosen::Binary { format, .. } if BINARY_FORMATS[format].stages => {
+                of(BINARY_FORMATS[format].variants.len(), &|variant| Chosen::Binary { format, variant })
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Our own Parquet schema.
     pub fn parquet() -> Self {
         Self(Chosen::Parquet)

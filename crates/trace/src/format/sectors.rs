@@ -7,6 +7,10 @@ use crate::Kind;
 
 pub(super) use super::fields::SECTOR;
 
+/// Why whole times are not taken for the decimal milliseconds of DiskSim.
+pub(super) const WHOLE_TIMES: &str = "its times are whole numbers, as the nanoseconds of SSDsim and MQSim are, and not \
+                                      decimal milliseconds, and its last column is not theirs (0 and 1)";
+
 /// SSDsim and MQSim: times are whole numbers, and the kind is 0 for a write and 1 for a read.
 pub(super) struct WholeTimes {
     /// Nanoseconds a unit of time.

@@ -78,7 +78,13 @@ impl LineFormat for Spc {
     }
 
     /// Whole seconds are more likely another format's sizes.
-    fn typical(&self, line: &[u8]) -> u32 {
-        if line.contains(&b'.') { 2 } else { 1 }
+    fn is_typical(&self, line: &[u8]) -> bool {
+        line.contains(&b'.')
+    }
+
+    fn untypical(&self, typical: u32, _requests: u32) -> Option<&'static str> {
+        (typical == 0).then_some(
+            "its times are whole numbers, and SPC has decimal seconds: their unit is not sure",
+        )
     }
 }

@@ -63,4 +63,15 @@ impl LineFormat for Systor {
         push_numbers(&[u64::from(record.volume), record.offset, u64::from(record.bytes)], b',', line);
         Ok(())
     }
+
+    /// Whole seconds are more likely another unit.
+    fn is_typical(&self, line: &[u8]) -> bool {
+        line.contains(&b'.')
+    }
+
+    fn untypical(&self, typical: u32, _requests: u32) -> Option<&'static str> {
+        (typical == 0).then_some(
+            "its times are whole numbers, and SYSTOR's traces have decimal seconds: their unit is not sure",
+        )
+    }
 }

@@ -12,6 +12,9 @@ use stripewise_trace::{
     Kind, OpenOptions, ReadReport, Request, Source, TraceError, WriteOptions, Writer, open_stream,
 };
 
+/// The text formats that hold trims and flushes too.
+pub(crate) const HOLDS_ALL: [&str; 5] = ["fio", "blkparse", "iosnoop", "biosnoop", "perf-script"];
+
 /// A new directory for each use, removed when dropped.
 pub(crate) struct Scratch(PathBuf);
 

@@ -104,8 +104,11 @@ fn requests_are_taken_when_issued_or_completed_if_that_is_named_or_all_there_is(
         let (read, report) = read(bytes.clone(), &options).expect("reads");
         assert_eq!((report.format.as_str(), read.len()), (found, requests));
     }
-    let (none, report) = read(bytes, &named("blktrace")).expect("reads");
-    assert!(none.is_empty() && report.note.is_some_and(|note| note.contains("blktrace:d")));
+    let (_, report) = read(bytes.clone(), &OpenOptions::default()).expect("reads");
+    assert!(report.note.is_some_and(|note| note.contains("no request for blktrace:q: read as blktrace:d")));
+    let error = read(bytes, &named("blktrace")).expect_err("no request is queued").to_string();
+    assert!(error.contains("3 of other events; requests at another stage"), "{error}");
+    assert!(error.contains("blktrace:d or blktrace:c"), "{error}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use stripewise_trace::{
     Disorder, FormatName, Kind, OpenOptions, ReadReport, Request, TraceError, WriteOptions, open,
 };
 
-use crate::common::{Scratch, drain, named, read, traces, write};
+use crate::common::{HOLDS_ALL, Scratch, drain, named, read, traces, write};
 
 const R: Kind = Kind::Read;
 const W: Kind = Kind::Write;
@@ -173,6 +173,55 @@ fn samples() -> Vec<Sample> {
             (0, 0),
         ),
         sample(
+            "iosnoop",
+            IOSNOOP,
+            &[
+                (0, 8 * MAJOR + 16, 4_096 * 512, 4_096, W),
+                (200_000, 8 * MAJOR + 16, 0, 0, F),
+                (300_000, 8 * MAJOR, 64 * 512, 8_192, R),
+            ],
+            (2, 1),
+        ),
+        sample(
+            "biosnoop:logged",
+            "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n\
+             0.000000    kworker/u8:1   77     sda     W 2048       4096      0.70\n\
+             0.000250    Web 7 Content  910    nvme0n1 R 4096       8192      0.20\n\
+             0.000300    ?              0      sda     R 18446744073709551615 0      0.20\n",
+            &[(0, 0, 2_048 * 512, 4_096, W), (250_000, 1, 4_096 * 512, 8_192, R)],
+            (1, 1),
+        ),
+        sample(
+            "biosnoop:logged",
+            "TIME(s)     COMM           PID     DISK      T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
+             0.000000    dd             77      sda       WS   2048       4096      0.010   0.700\n\
+             0.000250    fstrim         78      sda       D    4096       8192      0.010   0.700\n",
+            &[(0, 0, 2_048 * 512, 4_096, W), (250_000, 0, 4_096 * 512, 8_192, T)],
+            (1, 0),
+        ),
+        sample(
+            "perf-script:issue",
+            PERF_SCRIPT,
+            &[
+                (0, 259 * MAJOR, 2_048 * 512, 4_096, W),
+                (500_000, 259 * MAJOR, 4_096 * 512, 8_192, R),
+                (700_000, 259 * MAJOR, 0, 0, F),
+                (800_000, 259 * MAJOR, 8 * 512, 512, W),
+            ],
+            (1, 3),
+        ),
+        sample(
+            "disksim-validate",
+            "R Miss  1000     2     14095.370     13876.270\nW Doub 64    15     17221.000     21894.380\n\
+             R Hit   0     1      1414.270     5.000\n",
+            &[
+                (0, 0, 512_000, 1_024, R),
+                (13_876_270, 0, 32_768, 7_680, W),
+                (13_876_270 + 21_894_380, 0, 0, 512, R),
+            ],
+            (0, 0),
+        ),
+        sample(
             "etw:logged",
             ETW,
             &[(0, 5, 0x2_EAD2_0000, 8_192, R), (1_000_000, 0, 0x18F_0B80, 4_096, W)],
@@ -213,6 +262,28 @@ const BLKPARSE_Q: &[Row] = &[
     (8_000, 8 * MAJOR + 17, 0, 0, F),
     (9_000, 8 * MAJOR + 17, 2_048 * 512, 512 * 1_024, T),
 ];
+
+/// As `iosnoop -ts` prints it, in the order in which requests end.
+const IOSNOOP: &str = "\
+Tracing block I/O. Ctrl-C to end.
+STARTs         ENDs           COMM             PID    TYPE DEV      BLOCK        BYTES     LATms
+50.100300      50.100400      <idle>           0      RA   8,0      64           8192      0.10
+50.100000      50.100500      my 2 daemons     101    WS   8,16     4096         4096      0.50
+50.100200      50.100600      jbd2/sdb1-8      103    FF   8,16     18446744073709551615 0      0.40
+50.100650      50.100660      smartd           104    N    8,16     0            0         0.01
+";
+
+/// As `perf script` prints it, with a line of ftrace.
+const PERF_SCRIPT: &str = "\
+# captured on a host
+            fio  1234 [001]  1000.100000: block:block_rq_issue: 259,0 WS 4096 () 2048 + 8 [fio]
+         my app  1234 [001]  1000.100050: block:block_rq_complete: 259,0 WS () 2048 + 8 [0]
+            fio  1234 [001]  1000.100500: block:block_rq_issue: 259,0 R 8192 () 4096 + 16 be,0,4 [fio]
+   kworker/1:1H    90 [001]  1000.100700: block:block_rq_issue: 259,0 FF 0 () 18446744073709551615 + 0 [kworker/1:1H]
+         smartd    91 [001]  1000.100750: block:block_rq_issue: 259,0 N 36 (12 00 00 00 24 00) 0 + 0 [smartd]
+            fio-1234    [000] d..1  1000.100800: block_rq_issue: 259,0 W 512 () 8 + 1 [fio]
+        swapper     0 [001]  1000.100900: sched:sched_switch: prev_comm=swapper prev_pid=0
+";
 
 /// As xperf prints it, without and with the column of CPUs.
 const ETW: &str = "\
@@ -289,14 +360,6 @@ fn other_actions_of_blkparse_are_taken_when_they_are_named() {
         assert_eq!(rows(&requests)[0], (0, device, 282_624 * 512, 4_096, R), "{name} at {time}");
         assert_eq!(report.other_lines, 13 - found as u64, "{name}");
     }
-    // A file with only issued requests is detected as blkparse's. It has no request, and the note names the action to
-    // choose.
-    // which action to name.
-    let issues: String =
-        BLKPARSE.lines().filter(|line| line.contains("  D  ")).map(|line| format!("{line}\n")).collect();
-    let (requests, report) = read(issues, &OpenOptions::default()).expect("reads");
-    assert_eq!((requests.len(), report.other_lines), (0, 1));
-    assert!(report.note.as_deref().is_some_and(|note| note.contains("blkparse:d")), "{:?}", report.note);
 }
 
 #[test]
@@ -410,6 +473,11 @@ fn errors_in_every_format_name_the_line_the_column_and_what_was_expected() {
     }
 }
 
+/// The formats that are written too, and not only read.
+fn written() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().filter(|format| format.is_written()).map(|format| format.name)
+}
+
 /// The times, addresses and volumes that a format can hold; `traces` draws the other properties.
 fn grain(format: &str) -> (u64, u32, bool) {
     match format {
@@ -421,6 +489,7 @@ fn grain(format: &str) -> (u64, u32, bool) {
         "vscsi-csv:spread" => (1_000_000_000, 512, false),
         "blkreplay" | "vscsi-csv" | "biotracer" | "replayer:log" => (1, 512, false),
         "cydonia" => (1_000, 512, false),
+        "biosnoop" | "biosnoop:issue" => (1, 512, false),
         _ => (1, 512, true),
     }
 }
@@ -434,7 +503,7 @@ proptest! {
         coarse in traces(1_000, 256 << 10),
     ) {
         for requests in [fine, coarse].into_iter().filter(|requests| !requests.is_empty()) {
-            for name in FORMATS.iter().map(|format| format.name).chain(["spc:noasu", "replayer:log"]) {
+            for name in written().chain(["spc:noasu", "replayer:log"]) {
                 let (tick_ns, _, volumes) = grain(name);
                 let mut requests = requests.clone();
                 for request in &mut requests {
@@ -470,15 +539,18 @@ proptest! {
         kinds in proptest::collection::vec(0u8..8, 60),
     ) {
         prop_assume!(!fine.is_empty());
-        let others = ["replayer:log", "etw:issue", "tencent:spread", "blkparse:c", "vscsi-csv:spread"];
-        for name in FORMATS.iter().map(|format| format.name).chain(others) {
+        let others = [
+            "replayer:log", "etw:issue", "tencent:spread", "blkparse:c", "vscsi-csv:spread", "biosnoop:issue",
+            "perf-script:insert", "perf-script:complete",
+        ];
+        for name in written().chain(others) {
             let (tick_ns, _, volumes) = grain(if name == "tencent:spread" { "tencent" } else { name });
             let mut requests = fine.clone();
             for (request, kind) in requests.iter_mut().zip(&kinds) {
                 // Not beyond the 292 years that can be sorted.
                 request.time_ns = request.time_ns / tick_ns * tick_ns;
                 request.volume *= u32::from(volumes);
-                if name.starts_with("fio") || name.starts_with("blkparse") {
+                if HOLDS_ALL.iter().any(|known| name.starts_with(known)) {
                     match kind {
                         0 => request.kind = T,
                         1 => (request.kind, request.bytes) = (F, 0),

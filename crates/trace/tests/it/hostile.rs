@@ -49,6 +49,13 @@ const LINES: &[&str] = &[
     "1,5633898,2a,512,42932745",
     "467651 2522 my daemon 644661632 8 W 6 0 98b9",
     "8.724,6,1,4096,21511340032,8.781,4096",
+    "STARTs         ENDs           COMM             PID    TYPE DEV      BLOCK        BYTES     LATms",
+    "50.100000      50.100500      my 2 daemons     101    WS   8,16     4096         4096      0.50",
+    "0.000250    Web 7 Content  910    nvme0n1 R 4096       8192      0.10 0.20",
+    "            fio  1234 [001]  1000.100000: block:block_rq_issue: 259,0 WS 4096 () 2048 + 8 [fio]",
+    "   kworker/1:1H    90 [001]  1000.100700: block:block_rq_complete: 259,0 FF () 18446744073709551615 + 0 [0]",
+    "W Doub 1194877    15     17221.000     21894.380",
+    "R Hit 8 8 1 18446744073709551.615",
 ];
 
 /// Bytes that partly look like a trace: fields, separators, and arbitrary bytes.
@@ -113,7 +120,7 @@ proptest! {
 
     #[test]
     fn a_broken_line_is_reported_by_its_number_and_the_lines_around_it_are_kept(
-        lines in 1usize..400,
+        lines in 2usize..400,
         at in any::<prop::sample::Index>(),
         junk in "[a-z]{1,9}",
     ) {
@@ -304,7 +311,6 @@ fn what_is_no_trace_is_named_with_the_remedy() {
         }
     }
     assert!(matches!(read("", &OpenOptions::default()), Err(TraceError::Format { .. })));
-    assert_eq!(read("", &named("msr")).expect("a named format may be empty").0.len(), 0);
     match read("x".repeat(300 << 10), &named("msr")) {
         Err(TraceError::NotATrace { reason, .. }) => assert!(reason.contains("longer than"), "{reason}"),
         other => panic!("{other:?}"),

@@ -5,6 +5,7 @@ mod columns;
 #[path = "../common/mod.rs"]
 mod common;
 mod corpus;
+mod detection;
 mod docs;
 mod folding;
 mod formats;

@@ -55,13 +55,22 @@ fn requests_that_continue_one_another_in_pages_alone_show_that_sizes_are_pages()
 }
 
 #[test]
-fn disksim_files_of_small_requests_get_a_remark_and_those_of_usual_sizes_none() {
+fn disksim_files_of_small_requests_are_refused_and_those_of_usual_sizes_read_without_a_remark() {
     let note = |text: &str| {
         let (_, report) = read(text, &OpenOptions::default()).expect("reads");
         report.note.unwrap_or_default()
     };
-    let small = disksim((0..400).map(|n| (n * 7919 % 80_000 + 1, 1 + n % 3)));
-    assert!(note(&small).contains("if not, name disksim:pages"), "{}", note(&small));
+    // Neither aligned nor continued, as Financial1 with sizes in pages: 1.8 units a request, 7.1 KiB and not 910 bytes.
+    let small = |count: u64| disksim((0..count).map(|n| (n * 7919 % 80_000 + 1, 1 + u64::from(n % 10 < 8))));
+    let (reason, remedy) = refused(&small(400));
+    assert!(reason.contains("counted in pages of 4 KiB"), "{reason}");
+    assert!(
+        remedy.contains("disksim:pages") && remedy.contains("disksim:blocks if that is right"),
+        "{remedy}"
+    );
+    assert_eq!(read(small(400), &named("disksim:pages")).expect("reads").0[0].bytes, 8_192);
+    // Too few to judge.
+    assert!(note(&small(20)).contains("if not, name disksim:pages"), "{}", note(&small(20)));
     let usual = disksim((0..400).map(|n| (n * 7919 % 10_000 * 8, 8 * (1 + n % 3))));
     assert!(!note(&usual).contains("pages"), "{}", note(&usual));
 }

@@ -32,8 +32,8 @@ pub(crate) struct BinaryReader {
     duplicates: u64,
     /// Whether an error ended the reading.
     failed: bool,
-    /// Whether requests are taken at one of several stages.
-    stages: bool,
+    /// A note on the stage at which requests are taken, if detection did not take the first.
+    staged: Option<String>,
 }
 
 /// A source of items.
@@ -95,7 +95,11 @@ impl BinaryReader {
             remapped: VecDeque::new(),
             duplicates: 0,
             failed: false,
-            stages: BINARY_FORMATS[format].stages,
+            staged: (BINARY_FORMATS[format].stages && variant > 0 && options.format.is_none()).then(|| {
+                let first = FormatName::new(Chosen::Binary { format, variant: 0 });
+                let chosen = FormatName::new(Chosen::Binary { format, variant });
+                format!("its first records hold no request for {first}: read as {chosen}")
+            }),
         };
         for index in 0..reader.sources.len() {
             reader.advance(index)?;
@@ -190,11 +194,7 @@ impl BinaryReader {
         let complete = self.order.is_empty() && !self.failed;
         let mut report = self.tally.report.clone();
         let mut notes: Vec<String> = Vec::new();
-        if complete && self.stages && report.requests == 0 && report.other_lines > 0 {
-            notes.push(
-                "it holds no requests at this stage; name blktrace:q, blktrace:d or blktrace:c".to_owned(),
-            );
-        }
+        notes.extend(self.staged.clone());
         if self.duplicates > 0 {
             notes.push(format!(
                 "{} requests passed on between its devices were counted once",

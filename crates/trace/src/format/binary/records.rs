@@ -14,7 +14,7 @@ pub struct BinaryFormat {
     /// Its variants, the default first.
     pub variants: &'static [Variant],
     /// Whether records are stages of requests, in files of the CPUs that wrote them.
-    pub(super) stages: bool,
+    pub(in crate::format) stages: bool,
     /// The variant that the first bytes of a stream show, if they are of this format.
     pub(super) detect: fn(&[u8]) -> Option<usize>,
     pub(super) make: fn(usize) -> Box<dyn Records>,
