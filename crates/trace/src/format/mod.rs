@@ -18,6 +18,7 @@ mod oracle;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 mod plausible;
+mod quotes;
 mod record;
 mod sectors;
 
@@ -30,10 +31,11 @@ pub(crate) use detect::{Undetected, detect as detect_text, found, is_header};
 pub(crate) use files::{is_blktrace_member, members};
 use line::Separator;
 pub use line::{Format, Variant};
-pub(crate) use line::{LineFormat, Loss};
+pub(crate) use line::{LineFormat, Loss, Progress};
 pub(crate) use name::Chosen;
 pub use name::{FormatName, PARQUET, format_names};
 pub(crate) use oracle::{is_oracle_general, refusal as oracle_refusal};
+pub(crate) use quotes::{may_quote, quoted_at, unquote};
 pub(crate) use record::{Entry, Record, Stop};
 
 macro_rules! formats {
