@@ -126,8 +126,8 @@ fn formats_with_a_header_of_their_own_keep_their_name() {
         "Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.133076000,0.1,R,0,899056122368,131072\n";
     assert_eq!(detected(systor).1, "systor");
     // The lines fit a format of other units, which the names contradict.
-    let (found, name, _) = detected("time_ms,lba,rw,size_sectors\n1,8,r,16\n2.5,2,w,1\n");
-    assert_eq!((found.as_slice(), name.starts_with("columns:time=time_ms:ms")), (&TWO[..], true), "{name}");
+    let (found, name, _) = detected("time_us,lba,rw,size_sectors\n10,8,r,16\n1510,2,w,1\n");
+    assert_eq!((found.as_slice(), name.starts_with("columns:time=time_us:us")), (&TWO[..], true), "{name}");
 }
 
 #[test]

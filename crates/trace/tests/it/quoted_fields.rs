@@ -48,7 +48,7 @@ proptest! {
 fn quotes_may_begin_behind_the_first_lines() {
     let plain = TEXTS[1].1.repeat(10_000);
     let (requests, report) =
-        read(format!("{plain}{}", quoted(TEXTS[1].1, |_| true)), &OpenOptions::default()).expect("reads");
+        read(format!("{plain}{}", quoted(TEXTS[1].1, |_| true)), &named(TEXTS[1].0)).expect("reads");
     assert_eq!((requests.len(), report.lines, report.skipped_bad), (20_002, 20_002, 0));
 }
 

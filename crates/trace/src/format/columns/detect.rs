@@ -48,7 +48,10 @@ struct Table {
 pub(in crate::format) fn detect(block: &[u8]) -> Option<Result<Detected, Undetected>> {
     let table = json_table(block).or_else(|| header_table(block))?;
     if table.columns.iter().all(|column| column.texts.is_empty()) {
-        return None;
+        return Some(Err(Undetected {
+            reason: "the file holds no line of data under its header".to_owned(),
+            remedy: "to read it as an empty trace, name a format with --format".to_owned(),
+        }));
     }
     Some(table.detected(block))
 }
@@ -261,7 +264,6 @@ impl Table {
         {
             return one(unit, "offsets are bytes, as the sizes");
         }
-        let point = self.spec.point.byte();
         let whole_sectors =
             self.numbers(|role| matches!(role, Role::Size(_))).all(|size| size.is_multiple_of(512));
         let by_size = unit_of_size == Some(None);

@@ -15,9 +15,7 @@ pub(super) enum Role {
 
 const TIMES: &[&str] = &[
     "time",
-    "times",
     "timestamp",
-    "timestamps",
     "ts",
     "datetime",
     "arrival",
@@ -227,6 +225,8 @@ mod tests {
         }
         for (name, wanted) in [
             ("Timestamp", Some(Role::Time(None))),
+            ("timestamp_s", Some(Role::Time(Some(SECONDS)))),
+            ("time_s", Some(Role::Time(Some(SECONDS)))),
             ("lba", Some(Role::Offset(Some(SizeUnit::Sectors)))),
             ("LBA_bytes", Some(Role::Offset(Some(SizeUnit::Bytes)))),
             ("offset", Some(Role::Offset(None))),
