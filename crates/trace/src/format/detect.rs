@@ -11,6 +11,7 @@ use std::cmp::Reverse;
 
 use super::likely::Likely;
 use super::plausible::{absurd_rate, records};
+use super::undetected::Undetected;
 use super::{
     Chosen, Cursor, Entry, FORMATS, Format, FormatName, Separator, Variant, columns, ends_field, quotes,
 };
@@ -23,13 +24,6 @@ const SAMPLE: usize = 200;
 pub(crate) struct Detected {
     pub(crate) chosen: Chosen,
     pub(crate) note: Option<String>,
-}
-
-/// Why no format was chosen, and what the user can do.
-#[derive(Debug)]
-pub(crate) struct Undetected {
-    pub(crate) reason: String,
-    pub(crate) remedy: String,
 }
 
 /// The score of one candidate.
@@ -47,11 +41,11 @@ struct Fit {
 /// Columns with obvious names are read by their names, unless a format reads the same requests or they leave units open.
 pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
     let by_format = detect_format(block);
-    match columns::detect(block) {
+    match columns::detect::detect(block) {
         None => by_format,
         Some(Err(unclear)) => by_format.map_err(|_| unclear),
         Some(Ok(by_name)) => match by_format {
-            Ok(format) if columns::agree(format.chosen, by_name.chosen, block) => Ok(format),
+            Ok(format) if columns::detect::agree(format.chosen, by_name.chosen, block) => Ok(format),
             _ => Ok(Detected { chosen: by_name.chosen, note: Some(by_name.note) }),
         },
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::cursor::{Cursor, Expected};
-use super::detect::Undetected;
 use super::likely::Likely;
 use super::record::{Entry, Record, Stop};
+use super::undetected::Undetected;
 use crate::order::{Clock, Order};
 use crate::{Kind, Request};
 

@@ -16,7 +16,7 @@
 //! blanks and tabs), `header=N` (the number of lines before the data), `decimal=comma`, and `only=COLUMN:WORD/WORD`.
 //! [`detect`] finds the columns of a file that names them obviously.
 
-mod detect;
+pub(super) mod detect;
 mod json;
 mod names;
 mod parse;
@@ -33,7 +33,6 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::TraceError;
-pub(super) use detect::{agree, detect};
 use read::ColumnLines;
 use spec::Spec;
 
