@@ -1,8 +1,8 @@
 //! Text traces: reads records from blocks of lines, and handles lines that are no records.
 
 use crate::format::{
-    Chosen, FormatName, LineFormat, Stop, Undetected, detect_text, found, is_header, is_oracle_general,
-    oracle_refusal,
+    Chosen, FormatName, LineFormat, Progress, Stop, Undetected, detect_text, found, is_header,
+    is_oracle_general, may_quote, oracle_refusal, quoted_at, unquote,
 };
 use crate::input::Input;
 use crate::lines::Lines;
@@ -17,6 +17,9 @@ pub(crate) struct TextReader {
     clock: Clock,
     skip_bad: u64,
     report: ReadReport,
+    /// Whether lines have quoted fields that the format does not know, and such a line without its quotes.
+    quoted: bool,
+    plain: Vec<u8>,
 }
 
 impl TextReader {
@@ -42,10 +45,14 @@ impl TextReader {
                 }
             },
         };
-        let Some(format) = chosen.lines() else {
+        let Some(mut format) = chosen.lines() else {
             let reason = "is no Parquet file: it does not begin with `PAR1`".to_owned();
             return Err(TraceError::NotATrace { path, reason });
         };
+        if let Err(Undetected { reason, remedy }) = format.begin(lines.block()) {
+            return Err(TraceError::Format { path, reason, remedy });
+        }
+        let quoted = may_quote(chosen) && lines.block().contains(&b'"');
         let report = ReadReport {
             format: FormatName::new(chosen).to_string(),
             note,
@@ -55,7 +62,16 @@ impl TextReader {
             ..ReadReport::default()
         };
         let clock = Clock::new(format.order().disorder(options.disorder));
-        Ok(Self { lines, chosen, format, clock, skip_bad: options.skip_bad, report })
+        Ok(Self {
+            lines,
+            chosen,
+            format,
+            clock,
+            skip_bad: options.skip_bad,
+            report,
+            quoted,
+            plain: Vec::new(),
+        })
     }
 
     /// The treatment of the order of its requests.
@@ -67,8 +83,21 @@ impl TextReader {
     pub(crate) fn append(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         while batch.len() < batch.capacity() && self.lines.fill()? {
             let before = batch.len();
-            let progress = self.format.records(self.lines.block(), &mut self.clock, batch);
+            let mut progress = if self.quoted {
+                self.unquoted_line(batch)
+            } else {
+                self.format.records(self.lines.block(), &mut self.clock, batch)
+            };
             self.lines.consume(progress.bytes);
+            if !self.quoted
+                && progress.stop.is_some()
+                && may_quote(self.chosen)
+                && self.lines.line().contains(&b'"')
+            {
+                // Read this line again, and all others, without quotes.
+                self.quoted = true;
+                progress.stop = None;
+            }
             self.report.lines += progress.lines;
             self.report.other_lines += progress.events;
             self.report.header_lines += progress.headers;
@@ -78,6 +107,21 @@ impl TextReader {
             }
         }
         Ok(())
+    }
+
+    /// Reads the first buffered line without the quotes around its fields.
+    fn unquoted_line(&mut self, batch: &mut Vec<Request>) -> Progress {
+        let block = self.lines.block();
+        let line = &block[..(self.lines.line().len() + 1).min(block.len())];
+        self.plain.clear();
+        let is_plain = !unquote(line, &mut self.plain);
+        let mut progress = self.format.records(&self.plain, &mut self.clock, batch);
+        match &mut progress.stop {
+            None => progress.bytes = line.len(),
+            Some(Stop::Unreadable { at, .. }) if !is_plain => *at = quoted_at(line, *at),
+            Some(_) => {}
+        }
+        progress
     }
 
     pub(crate) fn report(&self) -> ReadReport {

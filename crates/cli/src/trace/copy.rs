@@ -25,9 +25,12 @@ pub(super) struct Input {
 
     /// The columns of a text in an unknown format, as in `time:ms,volume,offset:sectors,size:bytes,op:r/w`
     ///
-    /// The same as `--format columns:…`. Units: time s, ms, us, ns, filetime; offset and size bytes, sectors, pages. `op`
-    /// takes the words for a read and for a write, `-` is an unused column, `...` any number of further unused columns. After
-    /// semicolons: `delimiter=comma|tab|semicolon|blank`, `header=LINES`.
+    /// The same as `--format columns:…`. Units: time s, ms, us, ns, filetime, date; offset and size bytes, sectors, kib, pages,
+    /// mib; `volume:name` numbers names. `op` takes the words for a read and for a write, perhaps for a trim and a flush, as in
+    /// `op:R|RA/W|WS/D/F`; `-` is an unused column, `...` any number of further unused columns. Columns by the names of a header:
+    /// `time=Timestamp:us,op=Type,offset=Offset,size=Length`; by the keys of JSON lines: `json:time=ts:us,…`; by the groups of a
+    /// regular expression: `regex:(?<time_us>…) (?<op>…) …`. After semicolons: `delimiter=comma|tab|semicolon|blank`,
+    /// `header=LINES`, `decimal=comma`, `only=COLUMN:WORD/WORD`. A file with a header of obvious names needs no columns.
     #[arg(long, value_name = "COLUMNS", conflicts_with = "format", value_parser = columns)]
     columns: Option<FormatName>,
 

@@ -293,16 +293,8 @@ impl<'a> Cursor<'a> {
         field.trim_ascii_end()
     }
 
-    /// As [`Cursor::field`], but with the blanks before it.
-    pub(crate) fn field_as_is(&mut self, end: u8, wanted: Expected) -> &'a [u8] {
-        self.begin(wanted);
-        let length = memchr::memchr2(end, b'\n', self.rest).unwrap_or(self.rest.len());
-        let (field, rest) = self.rest.split_at(length);
-        self.rest = rest;
-        field.trim_ascii()
-    }
-
     /// One `byte`, at the cursor.
+    #[allow(dead_code, reason = "for formats that allow no blanks around a separator")]
     pub(crate) fn exactly(&mut self, byte: u8, expected: Expected) -> Result<(), Expected> {
         if self.peek() != byte {
             return Err(self.missing(expected));

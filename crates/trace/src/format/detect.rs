@@ -12,7 +12,10 @@ use std::cmp::Reverse;
 
 use super::likely::Likely;
 use super::plausible::{absurd_rate, records};
-use super::{Chosen, Cursor, Entry, FORMATS, Format, FormatName, Separator, Variant, ends_field};
+use super::undetected::Undetected;
+use super::{
+    Chosen, Cursor, Entry, FORMATS, Format, FormatName, Separator, Variant, columns, ends_field, quotes,
+};
 
 /// Lines in the sample.
 const SAMPLE: usize = 200;
@@ -22,13 +25,6 @@ const SAMPLE: usize = 200;
 pub(crate) struct Detected {
     pub(crate) chosen: Chosen,
     pub(crate) note: Option<String>,
-}
-
-/// Why no format was chosen, and what the user can do.
-#[derive(Debug)]
-pub(crate) struct Undetected {
-    pub(crate) reason: String,
-    pub(crate) remedy: String,
 }
 
 /// The score of one candidate.
@@ -44,7 +40,22 @@ struct Fit {
 }
 
 /// Chooses the format of the whole lines in `block`, or returns why none was chosen.
+///
+/// Columns with obvious names are read by their names, unless a format reads the same requests or they leave units open.
 pub(crate) fn detect(block: &[u8]) -> Result<Detected, Undetected> {
+    let by_format = detect_format(block);
+    match columns::detect::detect(block) {
+        None => by_format,
+        Some(Err(unclear)) => by_format.map_err(|_| unclear),
+        Some(Ok(by_name)) => match by_format {
+            Ok(format) if columns::detect::agree(format.chosen, by_name.chosen, block) => Ok(format),
+            _ => Ok(Detected { chosen: by_name.chosen, note: Some(by_name.note) }),
+        },
+    }
+}
+
+/// Chooses among the formats.
+fn detect_format(block: &[u8]) -> Result<Detected, Undetected> {
     let mut fits: Vec<Fit> = candidates().map(|chosen| try_format(chosen, block)).collect();
     if fits.iter().all(|fit| fit.lines == 0) {
         let reason = "the file holds no line of data".to_owned();
@@ -180,7 +191,8 @@ fn try_format(chosen: Chosen, sample: &[u8]) -> Fit {
     let mut fit = Fit { chosen, score: 0, fits: 0, lines: 0, untypical: None, failure: None };
     let (mut requests, mut typical) = (0, 0);
     let (Some(mut reader), Some(format)) = (chosen.lines(), chosen.format()) else { return fit };
-    let data = lines(sample).enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
+    let plain = quotes::plain_lines(chosen, sample);
+    let data = lines(&plain).enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
     for (number, line) in data.filter(|(_, line)| !is_header(line, format)).take(SAMPLE) {
         fit.lines += 1;
         let mut cursor = Cursor::new(line);

@@ -5,6 +5,7 @@ use std::fmt;
 use super::cursor::{Cursor, Expected};
 use super::likely::Likely;
 use super::record::{Entry, Record, Stop};
+use super::undetected::Undetected;
 use crate::order::{Clock, Order};
 use crate::{Kind, Request};
 
@@ -86,6 +87,11 @@ pub(crate) type Loss = String;
 pub(crate) trait LineFormat: Send {
     /// Nanoseconds a tick of [`Record::time`].
     fn tick_ns(&self) -> u64;
+
+    /// Checks the first lines of a file, before any is read.
+    fn begin(&mut self, _first_lines: &[u8]) -> Result<(), Undetected> {
+        Ok(())
+    }
 
     /// Reads the fields of a line, except its end. Of a line that is no request it reads as much as it needs to know
     /// that.

@@ -19,23 +19,27 @@ mod oracle;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 mod plausible;
+mod quotes;
 mod record;
 mod sectors;
+mod undetected;
 
 pub use binary::{BINARY_FORMATS, BinaryFormat};
 pub(crate) use binary::{BinaryReader, detect as detect_binary, is_tar, order as binary_order};
 pub use columns::Columns;
 pub(crate) use cursor::{Cursor, Expected, ends_field};
 use decimal::{push_decimal, push_number};
-pub(crate) use detect::{Undetected, detect as detect_text, found, is_header};
+pub(crate) use detect::{detect as detect_text, found, is_header};
 pub(crate) use files::{is_blktrace_member, members};
 use line::Separator;
 pub use line::{Format, Variant};
-pub(crate) use line::{LineFormat, Loss};
+pub(crate) use line::{LineFormat, Loss, Progress};
 pub(crate) use name::Chosen;
 pub use name::{FormatName, PARQUET, format_names};
 pub(crate) use oracle::{is_oracle_general, refusal as oracle_refusal};
+pub(crate) use quotes::{may_quote, quoted_at, unquote};
 pub(crate) use record::{Entry, Record, Stop};
+pub(crate) use undetected::Undetected;
 
 macro_rules! formats {
     ($($file:ident),+ $(,)?) => {

@@ -15,6 +15,7 @@ const ABSURD: f64 = 16e9;
 /// The requests of `block` as `chosen` reads them; lines that it cannot read are left out.
 pub(super) fn records(chosen: Chosen, block: &[u8]) -> Vec<Record> {
     let Some(mut reader) = chosen.lines() else { return Vec::new() };
+    let block = super::quotes::plain_lines(chosen, block);
     let lines = block.split_inclusive(|&byte| byte == b'\n');
     let read = lines.filter_map(|line| match reader.whole_record(&mut Cursor::new(line)) {
         Ok(Entry::Request(record)) => Some(record),

@@ -5,9 +5,10 @@ use stripewise_trace::{FormatName, Kind, OpenOptions, Request, TraceError, Write
 
 use crate::common::{Scratch, named, read, traces, write};
 
-type Row = (u64, u32, u64, u32, Kind);
+pub(crate) type Row = (u64, u32, u64, u32, Kind);
 
-fn rows(spec: &str, text: &str) -> Vec<Row> {
+/// The requests that a text with these columns holds.
+pub(crate) fn rows(spec: &str, text: &str) -> Vec<Row> {
     let (requests, report) = read(text, &named(spec)).unwrap_or_else(|error| panic!("{spec}: {error}"));
     assert_eq!(report.format.parse::<FormatName>().expect("a name"), spec.parse().expect("a name"), "{spec}");
     requests.iter().map(|r: &Request| (r.time_ns, r.volume, r.offset, r.bytes, r.kind)).collect()
@@ -50,16 +51,36 @@ fn a_specification_that_cannot_be_meant_is_refused_with_the_reason_and_an_exampl
         ("columns:time,offset,size,op,offset", "`offset` is there twice"),
         (
             "columns:time:minutes,offset,size,op",
-            "`minutes` is no unit of time; write one of s, ms, us, ns, filetime",
+            "`minutes` is no unit of time; write one of s, ms, us, ns, filetime, date",
         ),
-        ("columns:time,offset:blocks,size,op", "write one of bytes, sectors, pages"),
+        ("columns:time,offset:blocks,size,op", "write one of bytes, sectors, kib, pages, mib"),
         ("columns:time,offset,size,op:r", "lacks the word for a write"),
         ("columns:time,offset,size,op:x/x", "has `x` twice"),
-        ("columns:time,offset,size,op:waytoolong/w", "1 to 8"),
+        ("columns:time,offset,size,op: /w", "1 to 64 bytes"),
+        ("columns:time,offset,size,op:\"r/w", "lacks the closing quote"),
+        ("columns:time,offset,size,op;decimal=comma", "needs another delimiter"),
+        ("columns:time,offset,size,op;only=5:Q", "from 1 to 4"),
+        ("columns:time,offset,size,op;only=1", "lacks its words"),
+        ("columns:time,offset,size,op;only=1:a;only=1:b", "there twice"),
+        ("columns:time=t,offset,size,op", "named or counted, not both"),
+        ("columns:time=t,offset=o,size=o,op=p", "`o` is the name of two columns"),
+        ("columns:time=t,offset=,size=s,op=p", "lacks the name of a column"),
+        ("columns:time=t,offset=o,size=s,op=p;header=0", "from 1 to 1000"),
+        ("columns:json:time,offset,size,op;delimiter=tab", "is no setting"),
+        ("columns:json:time,offset,size,op,...", "ignored without them"),
+        ("columns:regex:(?<time>", "the regular expression is not understood"),
+        ("columns:regex:a b", "no groups with names"),
+        ("columns:regex:(?<when>.) (?<op>.)", "the group `when` is no column"),
+        ("columns:regex:(?<time>.) (?<op>.)", "no column `offset`"),
+        (
+            "columns:regex:time,offset,size,op=x;pattern=(?<time>.)(?<offset>.)(?<size>.)",
+            "has no group `(?<x>…)`",
+        ),
+        ("columns:regex:(?<time>(\\d{1000}){1000})", "the regular expression is not understood"),
         ("columns:time,offset,size,op:a/b/c/d/e", "perhaps a trim and a flush"),
         ("columns:time,offset,size,lba", "`lba` is no column"),
         ("columns:time,...,offset,size,op", "it is the last"),
-        ("columns:time,offset,size,op,volume:x", "`volume` has no unit"),
+        ("columns:time,offset,size,op,volume:x", "`x` is no kind of volume; write one of number, name"),
         ("columns:time,offset,size,op;delimiter=colon", "write one of comma, tab, semicolon, blank"),
         ("columns:time,offset,size,op;header=x", "no number of header lines"),
         ("columns:time,offset,size,op;skip=1", "write delimiter=NAME or header=LINES"),
@@ -67,8 +88,8 @@ fn a_specification_that_cannot_be_meant_is_refused_with_the_reason_and_an_exampl
         let error = spec.parse::<FormatName>().expect_err(spec).to_string();
         assert!(error.contains(reason) && error.contains("an example: columns:time"), "{error}");
     }
-    let many = format!("columns:time,offset,size,op{}", ",-".repeat(30));
-    assert!(many.parse::<FormatName>().expect_err("too many").to_string().contains("more than 24 columns"));
+    let many = format!("columns:time,offset,size,op{}", ",-".repeat(70));
+    assert!(many.parse::<FormatName>().expect_err("too many").to_string().contains("more than 64 columns"));
 }
 
 #[test]
@@ -76,8 +97,13 @@ fn a_line_that_does_not_fit_is_reported_by_line_column_and_expectation() {
     let spec = "columns:time:ms,volume,offset:sectors,size,op:r/w";
     for (line, column, expected) in [
         ("1,0,5,512,x", 11, "one of the words"),
-        ("1,0,5,0,r", 10, "whose size is not 0"),
+        (
+            "1,0,5,0,r",
+            7,
+            "a size that is not 0, as every request but a flush has (to skip up to N such lines: --skip-bad N)",
+        ),
         ("1,0,5", 6, "`,` and another column"),
+        ("1,0,36028797018963967,512,r", 5, "a request that ends before 2^64 bytes"),
         ("1,0,5,512,r,9", 12, "the end of the line"),
         ("1,-1,5,512,r", 3, "a volume"),
         ("1,0,99999999999999999999,512,r", 5, "an offset"),

@@ -2,6 +2,7 @@
 
 mod binary;
 mod columns;
+mod columns_by_name;
 #[path = "../common/mod.rs"]
 mod common;
 mod corpus;
@@ -11,10 +12,12 @@ mod folding;
 mod formats;
 mod hostile;
 mod naive_statistics;
+mod obvious_names;
 mod parquet_damage;
 mod parquet_schema;
 mod plausibility;
 mod profile_of_traces;
 mod profile_ranges;
+mod quoted_fields;
 mod real_traces;
 mod round_trip;
