@@ -4,6 +4,7 @@ mod binary;
 mod columns;
 #[path = "../common/mod.rs"]
 mod common;
+mod compressed;
 mod corpus;
 mod docs;
 mod folding;
