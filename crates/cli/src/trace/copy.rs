@@ -11,6 +11,7 @@ use stripewise_trace::{
     WriteReport, Writer,
 };
 
+use crate::comparison::columns;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
@@ -28,7 +29,13 @@ pub(super) struct Input {
     /// The same as `--format columns:…`. Units: time s, ms, us, ns, filetime; offset and size bytes, sectors, pages. `op`
     /// takes the words for a read and for a write, `-` is an unused column, `...` any number of further unused columns. After
     /// semicolons: `delimiter=comma|tab|semicolon|blank`, `header=LINES`.
-    #[arg(long, value_name = "COLUMNS", conflicts_with = "format", value_parser = columns)]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        conflicts_with = "format",
+        value_parser = columns,
+        allow_hyphen_values = true
+    )]
     columns: Option<FormatName>,
 
     /// How to treat requests that are older than a request before them: `clamp`, `sort` or `refuse`
@@ -54,10 +61,6 @@ impl Input {
         }
         Ok(stripewise_trace::open(path, &options)?)
     }
-}
-
-fn columns(text: &str) -> Result<FormatName, TraceError> {
-    format!("columns:{text}").parse()
 }
 
 fn disorder(text: &str) -> Result<Disorder, String> {
