@@ -134,7 +134,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// Turns values of so many nanoseconds into nanoseconds.
+    /// Turns values of `unit` nanoseconds each into nanoseconds.
     fn scale(&mut self, unit: u64) {
         let good = self.fault.as_ref().map_or(self.values.len(), |fault| fault.index);
         for (index, value) in self.values[..good].iter_mut().enumerate() {

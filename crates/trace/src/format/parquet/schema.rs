@@ -79,7 +79,7 @@ fn position(schema: &SchemaDescriptor, name: &str) -> Option<usize> {
 /// The numbers of a column of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Whole numbers of so many nanoseconds.
+    /// Whole numbers of this number of nanoseconds each.
     Whole(u64),
     /// Seconds with a fraction.
     Seconds,
@@ -202,7 +202,7 @@ pub(super) fn check_compression(metadata: &ParquetMetaData, places: Places) -> R
     Ok(())
 }
 
-/// The seconds of a column of times in nanoseconds, if it can have so many.
+/// The seconds of a column of times in nanoseconds; none where they do not fit.
 pub(super) fn nanoseconds(seconds: f64) -> Option<u64> {
     // No number of seconds that fits is negative, infinite or none.
     let fits = seconds >= 0.0 && seconds < (u64::MAX / SECOND_NS) as f64;
