@@ -74,7 +74,7 @@ impl Comparison {
             workload: workload.spec.clone(),
             pacing: pacing.map(str::parse).transpose().map_err(refuse)?,
             span: span
-                .map_or(Ok(Span::default()), |size| {
+                .map_or(Ok(Span::OfGenerator), |size| {
                     stripewise_base::units::parse_bytes(size).map(Span::Bytes)
                 })
                 .map_err(|error| refuse(format!("span: {error}")))?,

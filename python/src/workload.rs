@@ -75,6 +75,7 @@ impl Workload {
     ) -> PyResult<Self> {
         let named = format.map(str::parse).transpose().map_err(|error| errors::trace(py, error))?;
         let options = OpenOptions { format: named, skip_bad, ..OpenOptions::default() };
+        stripewise_runs::check_rereadable(&path).map_err(|error| errors::raised(py, error))?;
         // A file that is no trace is reported now, and not at its first read.
         stripewise_trace::open(&path, &options).map_err(|error| errors::trace(py, error))?;
         let made = ("trace", path.clone(), format.map(str::to_owned), skip_bad);

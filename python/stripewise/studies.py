@@ -74,7 +74,7 @@ def compare(
         pacing: when requests are sent: `open[:SPEED-UP]`, `closed:DEPTH` or `think:USERS,TIME`. By default at their
             times, or `closed:16` where they have none.
         span: how much data addresses are folded onto, `4GiB`; by default a fifth of what the members hold, whatever
-            the schemes are.
+            the schemes are; for a generator with a larger `span` that all schemes hold, that span.
         warmup: number of requests at the start that are not counted, or `auto` for those before the response times of a
             run are steady (MSER-5): each run is then made twice.
         seed: seed of everything random.

@@ -13,7 +13,7 @@ use stripewise_runs::{
 use stripewise_sim::{Layout, Pacing, Precondition, Timeline};
 use stripewise_trace::fold::Fold;
 use stripewise_trace::generate::Generator;
-use stripewise_trace::{FormatName, OpenOptions};
+use stripewise_trace::{FormatName, OpenOptions, TraceError};
 
 use crate::context::Context;
 use crate::failure::{Failure, Outcome, warn};
@@ -27,13 +27,26 @@ use crate::progress::{Line, Progress};
 pub(crate) struct WorkloadArgs {
     /// Replay this trace
     ///
-    /// Text or Parquet, gzip or zstd; `stripewise trace formats` lists the formats.
+    /// Text or Parquet, plain or compressed; `stripewise trace formats` lists the formats.
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["generator", "profile"])]
     pub(crate) trace: Option<PathBuf>,
 
     /// The trace's format [default: detected]
     #[arg(long, value_name = "FORMAT", requires = "trace")]
     pub(crate) format: Option<FormatName>,
+
+    /// The columns of a text in an unknown format, as in `time:ms,volume,offset:sectors,size:bytes,op:r/w`
+    ///
+    /// The same as `--format columns:…`. `stripewise trace info --help` lists the columns and their units.
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        requires = "trace",
+        conflicts_with = "format",
+        value_parser = columns,
+        allow_hyphen_values = true
+    )]
+    pub(crate) columns: Option<FormatName>,
 
     /// Skip and count up to N lines that are no requests
     #[arg(long, value_name = "N", default_value = "0", requires = "trace")]
@@ -120,9 +133,10 @@ pub(crate) struct RequestArgs {
 
     /// Fold addresses onto this much data, as in 4GiB [default: a fifth of the data that the members hold]
     ///
-    /// Members hold data in the share of their pages that --precondition fills, parity included. The span does not depend on
-    /// the schemes, so a scheme gets the same requests no matter which other schemes are compared. All built-in schemes hold
-    /// a fifth; a scheme that holds less data than the span is refused.
+    /// Members hold data in the share of their pages that --precondition fills, parity included. A fifth does not depend on the
+    /// schemes, so a scheme gets the same requests no matter which other schemes are compared. All built-in schemes hold a
+    /// fifth; a scheme that holds less data than the span is refused. The default of `--gen` is the generator's own span where
+    /// that is larger than a fifth and all schemes hold it (not in `advise`).
     #[arg(long, value_name = "SIZE", help_heading = "Workload")]
     pub(crate) span: Option<Bytes>,
 
@@ -257,6 +271,11 @@ impl WorkloadArgs {
         self.trace.is_none() && self.generator.is_none() && self.profile.is_none()
     }
 
+    /// The format that was named, by its name or its columns.
+    pub(crate) fn format(&self) -> Option<FormatName> {
+        self.columns.or(self.format)
+    }
+
     pub(crate) fn spec(&self) -> Outcome<WorkloadSpec> {
         let requests = self.requests.map(|count| count.0);
         if requests == Some(0) {
@@ -265,7 +284,8 @@ impl WorkloadArgs {
         let origin = match (&self.trace, &self.generator, &self.profile) {
             (Some(path), ..) => {
                 let skip_bad = self.skip_bad.0;
-                let options = OpenOptions { format: self.format, skip_bad, ..OpenOptions::default() };
+                let format = self.format();
+                let options = OpenOptions { format, skip_bad, ..OpenOptions::default() };
                 Origin::Trace(path.clone(), options)
             }
             (None, Some(generator), _) => Origin::Generator(Box::new(generator.clone())),
@@ -287,7 +307,7 @@ impl RequestArgs {
             pacing: self.pacing,
             span: self
                 .span
-                .map_or(stripewise_runs::Span::default(), |span| stripewise_runs::Span::Bytes(span.0)),
+                .map_or(stripewise_runs::Span::OfGenerator, |span| stripewise_runs::Span::Bytes(span.0)),
             warmup: self.warmup,
             seed: self.seed,
             ..ComparisonSpec::new(Vec::new())?
@@ -428,6 +448,11 @@ pub(crate) fn remark(comparison: &Comparison, quiet: bool) {
 /// Parses a seed. The error names the range.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("seeds are whole numbers from 0 to {}", u64::MAX))
+}
+
+/// Parses the value of `--columns`.
+pub(crate) fn columns(text: &str) -> Result<FormatName, TraceError> {
+    format!("columns:{text}").parse()
 }
 
 /// Parses a count of at least 1.

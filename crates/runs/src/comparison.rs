@@ -40,7 +40,7 @@ pub struct Comparison {
     workloads: Vec<Workload>,
     pub(crate) pacing: Pacing,
     /// The span that requests are folded onto: one for all schemes, so that all get the same requests.
-    fold_bytes: u64,
+    span: span::Chosen,
     /// Scheme by scheme, each with all seeds.
     jobs: Vec<Job>,
     remarks: Vec<String>,
@@ -163,12 +163,13 @@ impl Comparison {
                 jobs.push(Job { config, workload, ..array.clone() });
             }
         }
-        let fold_bytes = spec.span.bytes(&device, spec.members, spec.precondition)?;
         let holds = jobs.iter().map(|job| span::filled(spec.precondition, job.capacity));
-        span::check(fold_bytes, jobs.iter().map(|job| job.config.scheme.name.as_str()).zip(holds))?;
+        let (end, least) = (workload.end_bytes(), holds.clone().min().unwrap_or(0));
+        let span = spec.span.choose(end, least, &device, spec.members, spec.precondition)?;
+        span::check(span.bytes, jobs.iter().map(|job| job.config.scheme.name.as_str()).zip(holds))?;
         let workloads = seeds.map(|seed| workload.with_seed(seed)).collect();
         remarks.extend(setting::remarks(What::Scheme, &idle));
-        Ok(Self { spec, workloads, pacing, fold_bytes, jobs, remarks, kept: Arc::default() })
+        Ok(Self { spec, workloads, pacing, span, jobs, remarks, kept: Arc::default() })
     }
 
     /// The same comparison with another first seed. Nothing is resolved again.
@@ -189,7 +190,7 @@ impl Comparison {
 
     /// Bytes of the span that requests are folded onto.
     pub fn span_bytes(&self) -> u64 {
-        self.fold_bytes
+        self.span.bytes
     }
 
     /// The settings that all runs share: their names and values.
@@ -211,7 +212,7 @@ impl Comparison {
             WarmUp::Auto => lines.push(("warm-up", "until response times are steady (MSER-5)".to_owned())),
         }
         lines.push(("state", describe::state(self.spec.precondition)));
-        lines.push(("span", format!("{}{}", human::bytes(self.fold_bytes), self.spec.span.describe())));
+        lines.push(("span", format!("{}{}", human::bytes(self.span.bytes), self.span.why)));
         lines.push(("fold", format!("{} onto the span", self.workload().fold())));
         if !self.spec.settings.is_empty() {
             let set: Vec<String> = self.spec.settings.iter().map(ToString::to_string).collect();
@@ -284,7 +285,7 @@ impl Comparison {
     /// # Errors
     /// A trace that cannot be read or folded; [`Error::Stopped`].
     pub fn folded<'a>(&self, observer: &'a dyn Observer) -> Result<Folding<'a>, Error> {
-        self.workload().folded(self.fold_bytes, observer)
+        self.workload().folded(self.span.bytes, observer)
     }
 
     /// A question that the choice of a trace's format left open, for the reader of the results.
@@ -528,7 +529,7 @@ impl Comparison {
     ) -> Result<Pass, Error> {
         let workload = &self.workloads[job.workload];
         let feed = shared.feed(self.requests_of(job));
-        let mut source = workload.folded_from(Some(feed), self.fold_bytes, observer)?;
+        let mut source = workload.folded_from(Some(feed), self.span.bytes, observer)?;
         let limit = workload.limit();
         let passes = if self.spec.warmup == WarmUp::Auto { 2.0 } else { 1.0 };
         let began_ns = thread_cpu_ns();
@@ -580,7 +581,7 @@ impl Comparison {
         set("precondition", job.config.precondition.to_string());
         set("warmup_requests", self.spec.warmup.to_string());
         set("fold", workload.fold().to_string());
-        set("fold_bytes", self.fold_bytes.to_string());
+        set("fold_bytes", self.span.bytes.to_string());
         set("gc_slice", job.config.gc_slice.to_string());
         set("sample_every", job.config.sample_every.to_string());
         set("gc_rows", job.config.gc_rows.to_string());

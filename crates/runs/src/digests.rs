@@ -48,6 +48,8 @@ fn digest(
     now: SystemTime,
     observer: &dyn Observer,
 ) -> Result<String, Error> {
+    // After a file was replaced by a pipe: reading a pipe would wait, and take what its reader needs.
+    crate::workload::check_rereadable(path)?;
     let read = || {
         let found = stripewise_trace::digest_while(path, &mut || observer.may_continue())?;
         found.ok_or(Error::Stopped)

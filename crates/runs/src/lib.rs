@@ -55,4 +55,5 @@ pub use warm_up::WarmUp;
 pub use watching::InMemory;
 pub use workload::{
     DEFAULT_PROFILE, DEFAULT_REQUESTS, Folding, Origin, Stream, Watched, Workload, WorkloadSpec,
+    check_rereadable,
 };

@@ -19,33 +19,51 @@ pub enum Span {
     /// less its metadata).
     #[default]
     FifthOfMembers,
+    /// The address space of the workload's generator, where it is larger than [`Self::FifthOfMembers`] and every array of the
+    /// comparison holds it; otherwise a fifth. In a smaller address space a fifth moves no request.
+    OfGenerator,
     /// This number of bytes.
     Bytes(u64),
 }
 
+/// A span that was chosen, with its reason for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    pub(crate) bytes: u64,
+    pub(crate) why: String,
+}
+
 impl Span {
-    /// Bytes of the span.
+    /// The span of requests from a generator with addresses up to `end`, for arrays that all hold `least`.
     ///
     /// # Errors
     /// When the device is impossible.
-    pub(crate) fn bytes(
+    pub(crate) fn choose(
         self,
+        end: Option<u64>,
+        least: u64,
         device: &DeviceSpec,
         layout: Layout,
         precondition: Precondition,
-    ) -> Result<u64, SpecError> {
-        match self {
-            Self::Bytes(bytes) => Ok(bytes),
-            Self::FifthOfMembers => Ok(whole(filled(precondition, offered(device, layout)?) / 5)),
+    ) -> Result<Chosen, SpecError> {
+        if let Self::Bytes(bytes) = self {
+            return Ok(Chosen { bytes, why: String::new() });
         }
-    }
-
-    /// The description of the span for people.
-    pub(crate) fn describe(self) -> &'static str {
-        match self {
-            Self::FifthOfMembers => " (a fifth of what the members hold)",
-            Self::Bytes(_) => "",
-        }
+        let fifth = whole(filled(precondition, offered(device, layout)?) / 5);
+        let own = end.filter(|&end| self == Self::OfGenerator && end > fifth);
+        // Whole pages, so that the last request needs no shift.
+        let fits = own.map(|end| end.div_ceil(4096).saturating_mul(4096)).filter(|&bytes| bytes <= least);
+        Ok(match (fits, own) {
+            (Some(bytes), _) => Chosen { bytes, why: " (that of the generator)".to_owned() },
+            (None, Some(end)) => {
+                let (end, least) = (human::bytes(end), human::bytes(least));
+                let why = format!(
+                    " (a fifth of what the members hold; the generator's {end} do not fit: the smallest array holds {least})"
+                );
+                Chosen { bytes: fifth, why }
+            }
+            (None, None) => Chosen { bytes: fifth, why: " (a fifth of what the members hold)".to_owned() },
+        })
     }
 }
 
@@ -96,7 +114,7 @@ mod tests {
     fn default(members: u32, precondition: Precondition) -> u64 {
         let device = DeviceSpec::preset("ssdsim-5+1").unwrap();
         let layout = Layout { level: Level::Ssd, devices: members };
-        Span::default().bytes(&device, layout, precondition).unwrap()
+        Span::default().choose(Some(u64::MAX), u64::MAX, &device, layout, precondition).unwrap().bytes
     }
 
     #[test]
@@ -109,6 +127,27 @@ mod tests {
         let some = default(4, Precondition::Filled(State::Steady, Share(500_000)));
         assert!(some.abs_diff(all / 2) <= 1 << 20, "{some} is not half of {all}");
         assert!(default(8, Precondition::Fresh).abs_diff(2 * all) <= 1 << 20);
+    }
+
+    #[test]
+    fn the_address_space_of_a_generator_is_used_where_it_is_larger_than_a_fifth_and_fits() {
+        let device = DeviceSpec::preset("ssdsim-5+1").unwrap();
+        let layout = Layout { level: Level::Ssd, devices: 4 };
+        let fifth = default(4, Precondition::Fresh);
+        let choose = |span: Span, end: Option<u64>, least: u64| {
+            span.choose(end, least, &device, layout, Precondition::Fresh).unwrap()
+        };
+        let own = |end: u64, least: u64| choose(Span::OfGenerator, Some(end), least);
+        assert_eq!(own(2 * fifth, 3 * fifth).bytes, 2 * fifth);
+        assert_eq!(own(2 * fifth - 1, 2 * fifth).bytes, 2 * fifth, "whole pages");
+        assert!(own(2 * fifth, 3 * fifth).why.contains("that of the generator"));
+        assert_eq!(own(2 * fifth, 2 * fifth - 4096).bytes, fifth);
+        assert!(own(2 * fifth, 2 * fifth - 4096).why.contains("do not fit: the smallest array holds"));
+        assert_eq!(own(u64::MAX, u64::MAX - 8192).bytes, fifth);
+        assert_eq!(own(fifth / 2, 3 * fifth), choose(Span::FifthOfMembers, None, 3 * fifth));
+        assert_eq!(choose(Span::OfGenerator, None, u64::MAX).bytes, fifth);
+        assert_eq!(choose(Span::FifthOfMembers, Some(2 * fifth), 3 * fifth).bytes, fifth);
+        assert_eq!(choose(Span::Bytes(7), Some(2 * fifth), 3 * fifth).bytes, 7, "an explicit span wins");
     }
 
     #[test]

@@ -298,6 +298,15 @@ impl Workload {
         self.fold
     }
 
+    /// The end of the address space that a generator's parameters set. The recipe of a profile has none: its name stands for
+    /// the statistics.
+    pub(crate) fn end_bytes(&self) -> Option<u64> {
+        match &self.source {
+            Resolved::Generator { generator, profile: None, .. } => generator.end_bytes(),
+            _ => None,
+        }
+    }
+
     /// Whether all requests arrive at once, which makes a replay at their times meaningless.
     pub fn has_no_times(&self) -> bool {
         match &self.source {
@@ -346,7 +355,7 @@ impl Workload {
         match &self.source {
             Resolved::Trace { path, .. } => {
                 let name = path.file_name()?.to_string_lossy();
-                let name = name.trim_end_matches(".gz").trim_end_matches(".zst");
+                let name = stripewise_trace::without_compression(&name);
                 Some(name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned())
             }
             Resolved::Generator { .. } => None,
@@ -379,13 +388,26 @@ impl Resolved {
     }
 }
 
-fn trace(path: &Path, options: OpenOptions, observer: &dyn Observer) -> Result<Resolved, Error> {
-    if path.as_os_str() == "-" {
-        return Err(Error::spec(
-            "a trace is replayed from a file, once for each scheme; write it to one first: \
-             `stripewise trace convert - trace.parquet`",
-        ));
+/// Refuses a trace that can be read once only: standard input, a pipe. Does not open it, so it waits for no writer.
+///
+/// # Errors
+/// The reason and the remedy.
+pub fn check_rereadable(path: &Path) -> Result<(), Error> {
+    let is_stdin = path.as_os_str() == "-";
+    if !is_stdin && !stripewise_trace::is_read_once(path) {
+        return Ok(());
     }
+    let what =
+        if is_stdin { String::new() } else { format!("{} is neither a file nor a folder: ", path.display()) };
+    Err(Error::spec(format!(
+        "{what}a trace is replayed from a file, once for each scheme; write it to one first: \
+         `stripewise trace convert {} trace.parquet`",
+        path.display()
+    )))
+}
+
+fn trace(path: &Path, options: OpenOptions, observer: &dyn Observer) -> Result<Resolved, Error> {
+    check_rereadable(path)?;
     let ReadReport { format, note, .. } = stripewise_trace::open(path, &options)?.report();
     let digest = trace_digest(path, observer)?;
     Ok(Resolved::Trace { path: path.to_owned(), options, format, note, digest })

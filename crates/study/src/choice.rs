@@ -172,15 +172,22 @@ fn origin(shown: &str, sources: &Sources) -> Result<Origin, String> {
     Ok(found)
 }
 
-/// `{ trace = "FILE", blake3 = "…", format = "msr", skip_bad = 0 }`.
+/// `{ trace = "FILE", blake3 = "…", format = "msr", skip_bad = 0 }`; `columns = "…"` in place of a format.
 fn trace(item: &Item<'_>, sources: &Sources) -> Result<Choice, Error> {
     let table = item.section()?;
-    table.only(&["trace", "blake3", "format", "skip_bad"])?;
+    table.only(&["trace", "blake3", "format", "columns", "skip_bad"])?;
     let file =
         table.get("trace").ok_or_else(|| item.refuse("a workload of this form has a `trace`"))?.string()?;
     let mut options = OpenOptions::default();
     if let Some(format) = table.get("format") {
         options.format = Some(format.parsed::<FormatName>()?);
+    }
+    if let Some(columns) = table.get("columns") {
+        if options.format.is_some() {
+            return Err(columns.refuse_key("`columns` is a format of its own; leave `format` out"));
+        }
+        let format = format!("columns:{}", columns.string()?).parse::<FormatName>();
+        options.format = Some(format.map_err(|error| columns.refuse(error.to_string()))?);
     }
     if let Some(skip) = table.get("skip_bad") {
         options.skip_bad = skip.parsed::<Count>()?.0;

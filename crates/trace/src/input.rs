@@ -1,26 +1,15 @@
 //! A file as a stream of decompressed bytes: detects its type from its first bytes, and counts the bytes consumed.
 
-use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::fs::{self, File};
+use std::io::{self, Cursor, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::TraceError;
 use crate::format::members;
-
-/// The compression of a file, detected from its first bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Compression {
-    /// Not compressed.
-    #[default]
-    None,
-    /// gzip, of any number of members.
-    Gzip,
-    /// Zstandard, of any number of frames.
-    Zstd,
-}
+use crate::unpack::Compression;
+use crate::{TraceError, zip};
 
 /// The type of a file according to its first bytes.
 pub(crate) enum Content {
@@ -51,15 +40,17 @@ const FOREIGN: &[(&[u8], &str)] = &[
         b"version https://git-lfs",
         "is a Git LFS pointer and not the trace; fetch the trace with `git lfs pull`",
     ),
-    (b"BZh", "is compressed with bzip2; decompress it first (`bunzip2`)"),
-    (b"\xFD7zXZ\0", "is compressed with xz; decompress it first (`unxz`)"),
-    (b"PK\x03\x04", "is a zip archive; unpack it first (`unzip`)"),
     (b"7z\xBC\xAF\x27\x1C", "is a 7-Zip archive; unpack it first"),
+    (b"Rar!\x1A\x07", "is a RAR archive; unpack it first"),
+    (b"\x1F\x9D", "is compressed with compress; decompress it first (`gzip -d`)"),
+    (b"\x02\x21\x4C\x18", "is compressed with LZ4 in its old form; decompress it first (`lz4 -d`)"),
+    (b"PARE", "is an encrypted Parquet file; write it again without encryption"),
     (b"\xFF\xFE", "is UTF-16 text; convert it first (`iconv -f UTF-16 -t UTF-8`)"),
     (b"\xFE\xFF", "is UTF-16 text; convert it first (`iconv -f UTF-16 -t UTF-8`)"),
 ];
 
 const LONGEST_MAGIC: usize = 24;
+const PARQUET: &[u8] = b"PAR1";
 
 /// Bytes of [`Input::sample`].
 const SAMPLE: usize = if cfg!(fuzzing) { 700 } else { 64 << 10 };
@@ -72,8 +63,29 @@ impl Content {
         if metadata.is_dir() {
             return Err(io(io::Error::from(io::ErrorKind::IsADirectory)));
         }
-        let size = metadata.is_file().then_some(metadata.len());
-        Self::of_stream(path, Box::new(file), size)
+        if !metadata.is_file() {
+            return Self::of_pipe(path, Box::new(file)).map(Self::Stream);
+        }
+        let mut head = [0; LONGEST_MAGIC];
+        let read = file.read_at(&mut head, 0).map_err(io)?;
+        if Compression::of(&head[..read]) == Compression::Zip {
+            return Input::of_zip(path, file, metadata.len()).map(Self::Stream);
+        }
+        Self::of_stream(path, Box::new(file), Some(metadata.len()))
+    }
+
+    /// The content of a stream that can be read once and from its start only.
+    ///
+    /// # Errors
+    /// As [`Self::of_stream`]; Parquet is refused, since it is read from its end.
+    pub(crate) fn of_pipe(path: &Path, stream: Box<dyn Read + Send>) -> Result<Input, TraceError> {
+        match Self::of_stream(path, stream, None)? {
+            Self::Stream(input) => Ok(input),
+            Self::Parquet => {
+                let reason = "is Parquet, which cannot be read from a stream; give a file".to_owned();
+                Err(TraceError::NotATrace { path: path.to_owned(), reason })
+            }
+        }
     }
 
     /// `path` is for messages only.
@@ -88,41 +100,47 @@ impl Content {
         if let Some((_, remedy)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
             return Err(TraceError::NotATrace { path: path.to_owned(), reason: (*remedy).to_owned() });
         }
-        if head.starts_with(b"PAR1") {
+        if head.starts_with(PARQUET) {
             return Ok(Self::Parquet);
         }
-        let compression = match head.as_slice() {
-            [0x1F, 0x8B, ..] => Compression::Gzip,
-            // A frame of Zstandard, or a skippable frame at the start of a file.
-            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Compression::Zstd,
-            _ => Compression::None,
-        };
-        let consumed = Arc::new(AtomicU64::new(0));
-        let counted = Counting { inner: Cursor::new(head).chain(stream), consumed: Arc::clone(&consumed) };
-        let bytes: Box<dyn Read + Send> = match compression {
-            Compression::None => Box::new(counted),
-            Compression::Gzip => {
-                Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, counted)))
-            }
-            Compression::Zstd => Box::new(
-                zstd::stream::read::Decoder::new(counted)
-                    .map_err(|source| TraceError::Io { path: path.to_owned(), source })?,
-            ),
-        };
-        Ok(Self::Stream(Input {
-            path: path.to_owned(),
-            bytes,
-            compression,
-            consumed,
-            size,
-            pending: None,
-            sample: Vec::new(),
-            resampled: 0,
-        }))
+        let compression = Compression::of(&head);
+        if compression == Compression::Zip {
+            let reason = "is a zip archive, which cannot be read from a stream; give a file".to_owned();
+            return Err(TraceError::NotATrace { path: path.to_owned(), reason });
+        }
+        let counted = Counting { inner: Cursor::new(head).chain(stream), consumed: Arc::default() };
+        let consumed = Arc::clone(&counted.consumed);
+        let bytes = compression.unpack(counted);
+        let bytes = bytes.map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
+        Ok(Self::Stream(Input::new(path, bytes, compression, consumed, size)))
     }
 }
 
 impl Input {
+    fn new(
+        path: &Path,
+        bytes: Box<dyn Read + Send>,
+        compression: Compression,
+        consumed: Arc<AtomicU64>,
+        size: Option<u64>,
+    ) -> Self {
+        let (path, sample) = (path.to_owned(), Vec::new());
+        Self { path, bytes, compression, consumed, size, pending: None, sample, resampled: 0 }
+    }
+
+    /// The only file of the zip archive at `path`.
+    fn of_zip(path: &Path, file: File, size: u64) -> Result<Self, TraceError> {
+        let consumed = Arc::<AtomicU64>::default();
+        let counted = Arc::clone(&consumed);
+        let archived = zip::open(file, |inner| Counting { inner, consumed: counted });
+        let archived = archived.map_err(|refusal| match refusal {
+            zip::Refusal::Io(source) => TraceError::Io { path: path.to_owned(), source },
+            zip::Refusal::Unfit(reason) => TraceError::NotATrace { path: path.to_owned(), reason },
+        })?;
+        consumed.store(archived.begin, Ordering::Relaxed);
+        Ok(Self::new(path, archived.bytes, Compression::Zip, consumed, Some(size)))
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -157,18 +175,40 @@ impl Input {
             let mut sample = vec![0; SAMPLE];
             let count = self.read(&mut sample)?;
             sample.truncate(count);
+            self.check_unpacked(&sample)?;
             self.sample = sample;
         }
         Ok(&self.sample)
     }
 
+    /// Refuses content that a plain file is refused for too, and content that is packed once more.
+    fn check_unpacked(&self, sample: &[u8]) -> Result<(), TraceError> {
+        if !self.is_compressed() {
+            return Ok(());
+        }
+        let within = Compression::of(sample);
+        let reason = match FOREIGN.iter().find(|(magic, _)| sample.starts_with(magic)) {
+            Some((_, reason)) => format!("holds a file that {reason}"),
+            None if within != Compression::None => {
+                format!("is compressed twice, with {} within; decompress it once", within.name())
+            }
+            None if sample.starts_with(PARQUET) => "is compressed Parquet; decompress it first".to_owned(),
+            None => return Ok(()),
+        };
+        Err(TraceError::NotATrace { path: self.path.clone(), reason })
+    }
+
     fn explain(&self, error: io::Error) -> TraceError {
         let (path, near) = (self.path.clone(), self.consumed());
-        let name = match self.compression {
-            Compression::None => return TraceError::Io { path, source: error },
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-        };
+        if !self.is_compressed() {
+            return TraceError::Io { path, source: error };
+        }
+        let name = self.compression.name();
+        if error.kind() == io::ErrorKind::OutOfMemory {
+            let reason =
+                format!("needs too much memory to be unpacked from {name}; decompress it first (`unxz`)");
+            return TraceError::NotATrace { path, reason };
+        }
         let reason = format!("{name} data is damaged or cut off before byte {near} of the file ({error})");
         TraceError::Io { path, source: io::Error::new(error.kind(), reason) }
     }
@@ -204,6 +244,12 @@ impl<R: Read> Read for Counting<R> {
         self.consumed.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
+}
+
+/// Whether the trace at `path` can be read once only: it is a named pipe, a process substitution of a shell, or anything
+/// else that is there and is neither a file nor a folder.
+pub fn is_read_once(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// The BLAKE3 digest of a trace's bytes as they are on disk, in hexadecimal: results identify a trace by it. A trace

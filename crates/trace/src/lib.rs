@@ -19,13 +19,15 @@ pub mod slice;
 mod stamp;
 pub mod stats;
 mod text;
+mod unpack;
 mod write;
+mod zip;
 
 pub use error::TraceError;
 pub use format::FormatName;
 #[cfg(feature = "parquet")]
 pub use format::parquet::{notes, parquet_file};
-pub use input::{Compression, digest, digest_while};
+pub use input::{digest, digest_while, is_read_once};
 pub use open_options::OpenOptions;
 pub use order::Disorder;
 pub use partial::PartialFile;
@@ -33,4 +35,5 @@ pub use read::{Reader, open, open_stream};
 pub use read_report::ReadReport;
 pub use request::{Kind, Request, Source};
 pub use stamp::Stamp;
+pub use unpack::{Compression, without_compression};
 pub use write::{WriteOptions, WriteReport, Writer};

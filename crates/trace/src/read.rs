@@ -61,13 +61,7 @@ pub fn open_stream(
     name: &Path,
     options: &OpenOptions,
 ) -> Result<Reader, TraceError> {
-    match Content::of_stream(name, stream, None)? {
-        Content::Stream(input) => open_input(input, options),
-        Content::Parquet => {
-            let reason = "is Parquet, which cannot be read from a stream; give a file".to_owned();
-            Err(TraceError::NotATrace { path: name.to_owned(), reason })
-        }
-    }
+    open_input(Content::of_pipe(name, stream)?, options)
 }
 
 /// Opens an input that is not Parquet.

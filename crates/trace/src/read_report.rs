@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::input::Compression;
+use crate::unpack::Compression;
 
 /// The requests that were read, and the corrections that they needed. Final once [`ReadReport::complete`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 
 use crate::format::{Chosen, FormatName, LineFormat, Record};
-use crate::input::Compression;
 use crate::partial::PartialFile;
+use crate::unpack::Compression;
 use crate::{Kind, Request, TraceError};
 
 /// How to write a trace.
@@ -91,11 +91,8 @@ impl Writer {
         let partial = PartialFile::create(path).map_err(io)?;
         let file = partial.file().try_clone().map_err(io)?;
         let sink: Sink = Box::new(BufWriter::with_capacity(1 << 17, file));
-        let by_name = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("gz") => Compression::Gzip,
-            Some("zst") => Compression::Zstd,
-            _ => Compression::None,
-        };
+        let by_name =
+            path.file_name().and_then(|name| name.to_str()).map_or(Compression::None, Compression::of_name);
         let mut writer = Self::begin(sink, path, options, by_name)?;
         writer.file = Some(partial);
         Ok(writer)
@@ -137,6 +134,12 @@ impl Writer {
                         zstd::stream::write::Encoder::new(sink, 0)
                             .map_err(|source| TraceError::Io { path: path.to_owned(), source })?,
                     ),
+                    other => {
+                        return Err(TraceError::Setting(format!(
+                            "{} is read and not written; name a file that ends in .gz or .zst",
+                            other.name()
+                        )));
+                    }
                 };
                 let mut line = Vec::new();
                 format.head(&mut line);
@@ -144,7 +147,7 @@ impl Writer {
             }
             None if options.compression.unwrap_or(by_name) != Compression::None => {
                 return Err(TraceError::Setting(
-                    "Parquet compresses inside; name a file that does not end in .gz or .zst".to_owned(),
+                    "Parquet compresses inside; name a file that ends in .parquet alone".to_owned(),
                 ));
             }
             #[cfg(feature = "parquet")]

@@ -264,7 +264,7 @@ impl Args {
         let RequestArgs { workload, pacing, warmup, seed, .. } = &self.requests;
         if let Some(trace) = &workload.trace {
             option("trace", trace.display().to_string());
-            workload.format.iter().for_each(|format| option("format", format.to_string()));
+            workload.format().iter().for_each(|format| option("format", format.to_string()));
             if workload.skip_bad.0 > 0 {
                 option("skip-bad", workload.skip_bad.0.to_string());
             }

@@ -14,8 +14,8 @@ use crate::examples::{Example, section_and};
 use crate::failure::{Failure, Outcome};
 
 const EXAMPLES: &[Example] = &[
-    ("stripewise check pool", "an array whose members are the files of a folder"),
-    ("stripewise check wide", "an array by its name"),
+    ("stripewise check pool", "the array of that name"),
+    ("stripewise check ./pool", "an array whose members are the files of a folder"),
     (
         "stripewise check pool --scheme durable-was,elastic.reserve=20%",
         "an array that was created with settings",
@@ -37,7 +37,7 @@ Exit codes:
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
-    /// A remembered array, or the files of its members, or folders of such files
+    /// A remembered array, or the files of its members, or folders of such files; a name that both have means the array
     #[arg(value_name = "NAME|DIR|FILE", required = true)]
     paths: Vec<PathBuf>,
 
@@ -56,6 +56,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let mut files = Files::open(&args.paths, &args.places).map_err(Failure::refused)?;
+    files.remark.iter().for_each(|remark| context.remark(remark));
     for line in files.listed() {
         writeln!(context.out, "{line}")?;
     }

@@ -44,6 +44,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
     let mut files = Files::open(&args.paths, &args.places)?;
+    files.remark.iter().for_each(|remark| context.remark(remark));
     let dump = Dump { segment: args.segment };
     if args.json {
         let listed: Vec<Value> = files.paths.iter().map(|path| json!(path.display().to_string())).collect();

@@ -104,13 +104,14 @@ struct Files {
     superblock: Superblock,
     /// The hint for the array, if it was called by its name.
     hint: Option<Hint>,
+    /// What else the arguments could have meant.
+    remark: Option<String>,
 }
 
 impl Files {
-    /// Opens the named files: files, all files of folders in the order of their names, or the members of a remembered
-    /// array.
+    /// Opens the named files: the members of a remembered array, files, or all files of folders in the order of their names.
     fn open(named: &[PathBuf], places: &Places) -> Outcome<Self> {
-        let (paths, hint) = search::named_or_remembered(named, places)?;
+        let search::Named { paths, hint, remark } = search::named_or_remembered(named, places)?;
         let paths = search::without_replaced(paths);
         let mut superblock = None;
         for path in &paths {
@@ -123,13 +124,14 @@ impl Files {
         search::refuse_newer(&paths, array.as_deref())?;
         let Some(superblock) = superblock else {
             let number = paths.len();
+            let whose = hint.map_or(String::new(), |hint| format!(" of the remembered array {}", hint.array));
             return Err(Failure::failed(format!(
-                "no superblock in {number} files: they hold no array, or both copies of each are damaged\n  \
-                 `stripewise create NAME` makes an array"
+                "no superblock in {number} files{whose}: they hold no array, or both copies of each are damaged\n  \
+                 `stripewise create NAME` makes an array, `stripewise scan` finds arrays"
             )));
         };
         let media = FileMedia::open_to_read(&paths, superblock.page_bytes)?;
-        Ok(Self { paths, media, superblock, hint })
+        Ok(Self { paths, media, superblock, hint, remark })
     }
 
     /// A line for each file: its number in the order given, its name and its size.

@@ -43,24 +43,49 @@ fn files_of(folder: &Path) -> Outcome<Vec<PathBuf>> {
     }
 }
 
-/// The named paths. A single argument that is no file may be the name of a remembered array: then the paths of its
-/// members, and its hint.
-pub(crate) fn named_or_remembered(
-    named: &[PathBuf],
-    places: &Places,
-) -> Outcome<(Vec<PathBuf>, Option<Hint>)> {
-    if let [name] = named
-        && !name.exists()
-        && let Some(name) = name.to_str().filter(|name| super::places::array_name(name).is_ok())
+/// The paths that arguments name.
+pub(crate) struct Named {
+    pub(crate) paths: Vec<PathBuf>,
+    /// Of a remembered array.
+    pub(crate) hint: Option<Hint>,
+    /// What else the argument could have meant.
+    pub(crate) remark: Option<String>,
+}
+
+/// The named paths. A single argument that is the name of a remembered array means that array, also where a file or folder has
+/// the same name: then the paths of its members, and its hint.
+pub(crate) fn named_or_remembered(named: &[PathBuf], places: &Places) -> Outcome<Named> {
+    if let [path] = named
+        && let Some(name) = path.to_str().filter(|name| super::places::array_name(name).is_ok())
     {
-        let Some(hint) = places.hint(name)? else {
-            return Err(Failure::failed(format!(
-                "`{name}` is no file, and no array of this name is remembered\n  `stripewise scan` finds arrays"
-            )));
-        };
-        return Ok((members_of(&hint), Some(hint)));
+        match places.hint(name) {
+            // The folder of the array: all of its files, so that damage of superblocks hides no member.
+            Ok(Some(hint)) if path.is_dir() && hint.paths.iter().all(|member| is_within(member, path)) => {
+                return Ok(Named { paths: expand(named)?, hint: Some(hint), remark: None });
+            }
+            Ok(Some(hint)) => {
+                let remark = path.exists().then(|| {
+                    format!("this is the remembered array \"{name}\"; for the file or folder of that name, write ./{name}")
+                });
+                return Ok(Named { paths: members_of(&hint), hint: Some(hint), remark });
+            }
+            Ok(None) if !path.exists() => {
+                return Err(Failure::failed(format!(
+                    "`{name}` is no file, and no array of this name is remembered\n  `stripewise scan` finds arrays"
+                )));
+            }
+            Err(error) if !path.exists() => return Err(error),
+            // A file or folder.
+            Ok(None) | Err(_) => {}
+        }
     }
-    Ok((expand(named)?, None))
+    Ok(Named { paths: expand(named)?, hint: None, remark: None })
+}
+
+/// Whether the remembered path `member`, which may be gone, lies in `folder`.
+fn is_within(member: &Path, folder: &Path) -> bool {
+    let parent = member.parent().and_then(|parent| fs::canonicalize(parent).ok());
+    parent.is_some_and(|parent| fs::canonicalize(folder).is_ok_and(|folder| parent == folder))
 }
 
 /// The `paths` whose superblock belongs to the array of `block`.

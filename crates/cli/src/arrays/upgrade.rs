@@ -53,8 +53,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
-    let Files { paths, superblock: block, hint, media } =
+    let Files { paths, superblock: block, hint, media, remark } =
         Files::open(&args.paths, &args.places).map_err(served)?;
+    remark.iter().for_each(|remark| context.remark(remark));
     let scheme = scheme_for(args.scheme.as_deref(), hint.as_ref(), &block, context)?;
     // The shared locks of the readers are released before the exclusive lock of the writer is taken.
     drop(media);

@@ -11,6 +11,7 @@ use stripewise_trace::{
     WriteReport, Writer,
 };
 
+use crate::comparison::columns;
 use crate::context::Context;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
@@ -31,7 +32,13 @@ pub(super) struct Input {
     /// `time=Timestamp:us,op=Type,offset=Offset,size=Length`; by the keys of JSON lines: `json:time=ts:us,…`; by the groups of a
     /// regular expression: `regex:(?<time_us>…) (?<op>…) …`. After semicolons: `delimiter=comma|tab|semicolon|blank`,
     /// `header=LINES`, `decimal=comma`, `only=COLUMN:WORD/WORD`. A file with a header of obvious names needs no columns.
-    #[arg(long, value_name = "COLUMNS", conflicts_with = "format", value_parser = columns)]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        conflicts_with = "format",
+        value_parser = columns,
+        allow_hyphen_values = true
+    )]
     columns: Option<FormatName>,
 
     /// How to treat requests that are older than a request before them: `clamp`, `sort` or `refuse`
@@ -57,10 +64,6 @@ impl Input {
         }
         Ok(stripewise_trace::open(path, &options)?)
     }
-}
-
-fn columns(text: &str) -> Result<FormatName, TraceError> {
-    format!("columns:{text}").parse()
 }
 
 fn disorder(text: &str) -> Result<Disorder, String> {

@@ -12,7 +12,8 @@ const EXAMPLES: &[Example] = &[("stripewise trace formats", "the names that --fo
 
 /// List the trace formats
 ///
-/// Every format can be read and written, plain, gzip or zstd. The format is detected from the first lines unless it is named.
+/// Every format can be read and written, plain, gzip or zstd; bzip2, xz, LZ4 and zip archives of one file are read. The format is
+/// detected from the first lines unless it is named.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

@@ -1,6 +1,7 @@
 //! Readers that leave early, users who interrupt, terminals without colour.
 
 use std::io::Read as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -79,6 +80,67 @@ fn an_interrupted_conversion_leaves_no_file() {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert_eq!(std::fs::read_dir(sandbox.path()).unwrap().count(), 0);
+}
+
+/// A pipe called `name` in the sandbox, with `requests` that a thread writes as soon as a reader is there.
+fn pipe(sandbox: &Sandbox, name: &str, requests: u64) -> PathBuf {
+    let path = sandbox.path().join(name);
+    let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, fifo, mode, 0).unwrap();
+    if requests > 0 {
+        let to = path.clone();
+        std::thread::spawn(move || std::fs::write(to, msr_trace(requests)));
+    }
+    path
+}
+
+#[test]
+fn a_trace_in_a_pipe_is_refused_at_once_where_it_is_read_several_times() {
+    let sandbox = Sandbox::new();
+    pipe(&sandbox, "pipe", 0);
+    sandbox.write("s.toml", "[base]\nworkload = { trace = \"pipe\" }\n[compare]\nscheme = [\"baseline\"]\n");
+    let of_stdin = sandbox.run("run --trace -").failure(2);
+    let reason = "a trace is replayed from a file, once for each scheme; write it to one first";
+    assert!(of_stdin.contains(reason), "{of_stdin}");
+    for line in ["compare --trace pipe", "run --trace pipe", "overhead --trace pipe", "study check s.toml"] {
+        let error = sandbox.run(line).failure(2);
+        assert!(
+            error.contains("pipe is neither a file nor a folder") && error.contains(reason),
+            "{line}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_trace_in_a_pipe_is_read_where_one_pass_suffices() {
+    let sandbox = Sandbox::with_trace();
+    pipe(&sandbox, "pipe", 400);
+    let text = sandbox.run("trace info pipe").success();
+    assert!(text.starts_with("pipe: msr\nrequests               400 "), "{text}");
+    pipe(&sandbox, "other", 400);
+    sandbox.run("trace convert other copy.csv --to msr").success();
+    let copy = std::fs::read_to_string(sandbox.path().join("copy.csv")).unwrap();
+    assert_eq!(copy.lines().count(), 400);
+}
+
+#[test]
+fn a_command_that_waits_for_a_pipe_ends_on_the_first_signal() {
+    for (line, signal) in [("trace info pipe", "-TERM"), ("trace convert pipe a.parquet", "-INT")] {
+        let sandbox = Sandbox::new();
+        pipe(&sandbox, "pipe", 0);
+        let mut command = sandbox.command();
+        let child =
+            command.args(line.split(' ')).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        // Before the handler is set, the signal ends the program without a message.
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        let began = Instant::now();
+        let output = child.wait_with_output().unwrap();
+        assert!(began.elapsed() < Duration::from_secs(30), "{line}");
+        assert_eq!(output.status.code(), Some(130), "{line}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"), "{line}");
+        assert_eq!(std::fs::read_dir(sandbox.path()).unwrap().count(), 1, "{line}: only the pipe is there");
+    }
 }
 
 #[test]

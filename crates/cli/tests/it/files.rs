@@ -136,3 +136,26 @@ fn what_cannot_be_opened_ends_with_code_2_and_says_why() {
     assert!(sandbox.run("dump plain").failure(1).contains("no superblock"));
     assert!(sandbox.run("check plain").failure(2).contains("no superblock"));
 }
+
+#[test]
+fn a_name_means_the_array_of_that_name_whatever_else_has_it() {
+    let sandbox = Sandbox::new();
+    sandbox.run("create wide --files members --size 8MiB --count 5").success();
+    let ended = sandbox.run("check wide");
+    assert_eq!(ended.stderr, "");
+    assert!(ended.success().contains(", called \"wide\""));
+    // Another array, in a folder of that name.
+    sandbox.run("create --files wide --size 8MiB --count 5 --name other").success();
+    for line in ["check wide", "dump wide", "upgrade wide --dry-run"] {
+        let ended = sandbox.run(line);
+        let remark =
+            "this is the remembered array \"wide\"; for the file or folder of that name, write ./wide";
+        assert!(ended.stderr.contains(remark), "{line}: {}", ended.stderr);
+        assert!(!ended.success().contains("other"), "{line}");
+    }
+    assert!(sandbox.run("check ./wide").success().contains(", called \"other\""));
+    assert!(sandbox.run("check narrow").failure(2).contains("no array of this name is remembered"));
+    std::fs::remove_dir_all(sandbox.path().join("members")).unwrap();
+    let why = sandbox.run("check wide").failure(2);
+    assert!(why.contains("members/member-0"), "{why}");
+}

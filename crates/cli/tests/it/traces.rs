@@ -71,6 +71,37 @@ fn text_of_any_columns_is_read_and_put_in_order_as_the_options_say() {
 }
 
 #[test]
+fn columns_may_begin_with_an_unused_one_wherever_they_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("t.csv", ",ts,op,off,len\n0,0.001,r,0,4096\n1,0.002,w,4096,4096\n2,0.003,r,8192,4096\n");
+    let columns = ["--columns", "-,time:s,op:r/w,offset,size;header=1"];
+    let text = sandbox.run_words(["trace", "info", "t.csv"].iter().chain(&columns)).success();
+    assert!(
+        text.contains("requests               3 (2 reads, 1 writes") && text.contains("2.00 ms"),
+        "{text}"
+    );
+    sandbox.run_words(["run", "--trace", "t.csv"].iter().chain(&columns)).success();
+    let error = sandbox.run("run --trace t.csv --columns time,offset,size").failure(2);
+    assert!(error.contains("no column `op`"), "{error}");
+    // As above, in all other commands.
+    let mut found = Vec::new();
+    walk(&stripewise::command(), &mut |command| {
+        for arg in command.get_arguments().filter(|arg| arg.get_long() == Some("columns")) {
+            assert!(arg.is_allow_hyphen_values_set(), "{}", command.get_name());
+            found.push(command.get_name().to_owned());
+        }
+    });
+    found.sort();
+    assert_eq!(found, ["advise", "compare", "convert", "info", "overhead", "run", "slice"]);
+}
+
+/// Calls `at` for `command` and all below it.
+fn walk(command: &clap::Command, at: &mut dyn FnMut(&clap::Command)) {
+    at(command);
+    command.get_subcommands().for_each(|command| walk(command, at));
+}
+
+#[test]
 fn a_trace_goes_through_pipes() {
     let sandbox = Sandbox::with_trace();
     let mut child = sandbox

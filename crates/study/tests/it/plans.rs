@@ -137,6 +137,25 @@ fn a_trace_counts_by_its_content_and_not_by_its_path() {
 }
 
 #[test]
+fn a_trace_of_any_columns_has_them_in_the_study_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), "0,5,r,0,4096\n1,6,w,4096,4096\n").unwrap();
+    let study = |more: &str| {
+        let path = folder.path().join("t.csv").display().to_string();
+        parse(&format!(
+            "[base]\nworkload = {{ trace = \"{path}\", {more} }}\n[compare]\nscheme = [\"baseline\"]\n"
+        ))
+    };
+    let columns = "columns = \"-,time:s,op:r/w,offset,size\"";
+    let digest = |more: &str| Plan::new(study(more).unwrap(), &()).unwrap().digest();
+    assert_eq!(digest(columns), digest("format = \"columns:-,time:s,op:r/w,offset,size\""));
+    let error = study(&format!("{columns}, format = \"msr\"")).unwrap_err().to_string();
+    assert!(error.contains("leave `format` out"), "{error}");
+    let error = study("columns = \"time,offset\"").unwrap_err().to_string();
+    assert!(error.contains("no column"), "{error}");
+}
+
+#[test]
 fn equal_keys_are_equal_runs_wherever_the_file_says_a_setting() {
     let as_axis = plan(SMALL);
     let in_base = SMALL

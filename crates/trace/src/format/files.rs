@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::TraceError;
+use crate::{TraceError, without_compression};
 
 /// The files of the trace at `path`, at least one, in the order of their numbers or names; gaps are allowed. `path`
 /// may be a single file; a file of a blktrace, its name before `.blktrace`, or the folder that holds its files; or a
@@ -58,11 +58,8 @@ pub(crate) fn is_blktrace_member(name: &str) -> bool {
 /// The common name of the files of one trace, and the number of this file: `sdb.blktrace.17.zst` is 17 of
 /// `sdb.blktrace.*.zst`.
 fn key(name: &str) -> Option<(String, u32)> {
-    let (bare, ending) = match name.rsplit_once('.') {
-        Some((bare, "zst")) => (bare, ".zst"),
-        Some((bare, "gz")) => (bare, ".gz"),
-        _ => (name, ""),
-    };
+    let bare = without_compression(name);
+    let ending = &name[bare.len()..];
     let (base, number) = bare.rsplit_once(".blktrace.")?;
     let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     let number = number.parse().ok().filter(|_| digits)?;

@@ -137,6 +137,10 @@ impl Recipe for Suite {
         let suite = self.clone();
         Box::new(SuiteSource { left: self.requests, clock: 0, next, choices, arrivals, places, suite })
     }
+
+    fn end_bytes(&self) -> Option<u64> {
+        self.blocks.checked_mul(self.block)
+    }
 }
 
 impl Suite {

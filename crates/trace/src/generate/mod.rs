@@ -74,6 +74,12 @@ impl Generator {
     pub fn source(&self, seed: u64) -> Box<dyn Source + Send> {
         self.recipe.source(seed)
     }
+
+    /// Bytes from the first address to the end of the address space that its `span` and `start` set; none of a generator without
+    /// these parameters.
+    pub fn end_bytes(&self) -> Option<u64> {
+        self.recipe.end_bytes()
+    }
 }
 
 impl PartialEq for Generator {

@@ -81,6 +81,12 @@ impl Recipe for Phases {
         let (each_ns, requests) = (self.each_ns, self.requests);
         Box::new(Changing { members, each_ns, left: requests, requests })
     }
+
+    /// The largest end, if each generator has one.
+    fn end_bytes(&self) -> Option<u64> {
+        let ends = self.members.iter().map(Generator::end_bytes).collect::<Option<Vec<_>>>()?;
+        ends.into_iter().max()
+    }
 }
 
 /// Requests of a generator that are buffered at a time.

@@ -26,6 +26,11 @@ pub struct About {
 pub(crate) trait Recipe: Debug + Same + Send + Sync {
     /// The requests that `seed` yields.
     fn source(&self, seed: u64) -> Box<dyn Source + Send>;
+
+    /// The end of the address space that requests fall into, where a parameter sets it.
+    fn end_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A value that can be compared with one of any type; those of two types differ.

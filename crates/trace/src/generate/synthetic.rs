@@ -129,6 +129,10 @@ impl<L: Law> Recipe for Synthetic<L> {
         let workload = self.clone();
         Box::new(Generated { left: self.requests, clock: 0, kinds, sizes, arrivals, addresses, workload })
     }
+
+    fn end_bytes(&self) -> Option<u64> {
+        self.range.start.checked_add(self.range.span)
+    }
 }
 
 /// A running synthetic workload.

@@ -298,9 +298,9 @@ fn what_is_no_trace_is_named_with_the_remedy() {
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
     let cases: [(&[u8], &str); 6] = [
         (pointer.as_bytes(), "git lfs pull"),
-        (b"BZh91AY&SY", "bunzip2"),
-        (b"\xFD7zXZ\0\0", "unxz"),
-        (b"PK\x03\x04\x14\0", "unzip"),
+        (b"7z\xBC\xAF\x27\x1C\0\x04", "7-Zip"),
+        (b"\x1F\x9D\x90", "gzip -d"),
+        (b"PARE\x15\0", "encryption"),
         (b"\xFF\xFE1\x002\x00", "iconv"),
         (b"\x01\x00\x00\x00\x00\x10", "binary"),
     ];

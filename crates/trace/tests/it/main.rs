@@ -5,6 +5,7 @@ mod columns;
 mod columns_by_name;
 #[path = "../common/mod.rs"]
 mod common;
+mod compressed;
 mod corpus;
 mod detection;
 mod docs;

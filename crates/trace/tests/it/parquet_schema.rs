@@ -7,7 +7,8 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -20,6 +21,7 @@ use crate::common::{Scratch, drain};
 enum Column {
     Wide(Vec<Option<i64>>),
     Narrow(Vec<Option<i32>>),
+    Real(Vec<f64>),
     Text(Vec<&'static str>),
 }
 
@@ -32,10 +34,14 @@ fn narrow(values: &[i32]) -> Column {
 }
 
 fn file(path: &Path, schema: &str, columns: Vec<Column>, version: Option<&str>) {
-    let schema = Arc::new(parse_message_type(schema).expect("a schema"));
     let pairs =
         version.map(|version| vec![KeyValue::new("stripewise.trace.schema".to_owned(), version.to_owned())]);
-    let properties = Arc::new(WriterProperties::builder().set_key_value_metadata(pairs).build());
+    file_with(path, schema, columns, WriterProperties::builder().set_key_value_metadata(pairs).build());
+}
+
+fn file_with(path: &Path, schema: &str, columns: Vec<Column>, properties: WriterProperties) {
+    let (schema, properties) =
+        (Arc::new(parse_message_type(schema).expect("a schema")), Arc::new(properties));
     let into = File::create(path).expect("a file");
     let optional = schema.get_fields()[0].is_optional();
     let mut writer = SerializedFileWriter::new(into, schema, properties).expect("a writer");
@@ -54,6 +60,10 @@ fn file(path: &Path, schema: &str, columns: Vec<Column>, version: Option<&str>) 
                 let levels = levels(values.iter().map(Option::is_some).collect());
                 let values: Vec<i32> = values.into_iter().flatten().collect();
                 column.typed::<Int32Type>().write_batch(&values, levels.as_deref(), None)
+            }
+            Column::Real(values) => {
+                let levels = levels(vec![true; values.len()]);
+                column.typed::<DoubleType>().write_batch(&values, levels.as_deref(), None)
             }
             Column::Text(values) => {
                 let levels = levels(vec![true; values.len()]);
@@ -178,6 +188,129 @@ fn unsigned_columns_use_all_their_bits() {
     assert_eq!(read(&path).expect("reads").0, expected);
 }
 
+/// [`SIGNED`] with another column of times, and its requests' times, or the error.
+fn times(path: &Path, column: &str, values: Column) -> Result<Vec<u64>, TraceError> {
+    let schema = SIGNED.replace("INT64 time_ns", column);
+    file(path, &schema, signed(|columns| columns[4] = values), None);
+    read(path).map(|(requests, _)| requests.iter().map(|request| request.time_ns).collect())
+}
+
+#[test]
+fn times_have_the_unit_of_their_type_or_of_their_name() {
+    let scratch = Scratch::new();
+    let path = scratch.file("t.parquet");
+    let since_1970 = 1_600_000_000_000_000;
+    for (column, values, expected) in [
+        ("INT64 time_ns (TIMESTAMP(MILLIS,true))", wide(&[5, 6, 1_004]), [0, 1_000_000, 999_000_000]),
+        (
+            "INT64 time_ns (TIMESTAMP(MICROS,false))",
+            wide(&[since_1970, since_1970, since_1970 + 999_000]),
+            [0, 0, 999_000_000],
+        ),
+        ("INT64 time_ns (TIMESTAMP(NANOS,true))", wide(&[7, 8, 9]), [0, 1, 2]),
+        ("INT64 time_ns (TIMESTAMP_MILLIS)", wide(&[1, 2, 3]), [0, 1_000_000, 2_000_000]),
+        ("INT64 time_ns (TIMESTAMP_MICROS)", wide(&[1, 2, 3]), [0, 1_000, 2_000]),
+        ("INT32 time_ns (INTEGER(16,false))", narrow(&[1, 2, 65_535]), [0, 1, 65_534]),
+        ("INT32 time_ns (INT_8)", narrow(&[1, 2, 127]), [0, 1, 126]),
+        ("INT32 time_s", narrow(&[1, 2, 4]), [0, 1_000_000_000, 3_000_000_000]),
+        (
+            "DOUBLE time_s",
+            Column::Real(vec![1.6e9, 1.6e9 + 0.5, 1.6e9 + 2.0]),
+            [0, 500_000_000, 2_000_000_000],
+        ),
+        ("INT64 time_s (TIMESTAMP_MICROS)", wide(&[1, 2, 3]), [0, 1_000, 2_000]),
+    ] {
+        assert_eq!(times(&path, column, values).expect(column), expected, "{column}");
+    }
+    for (column, values, row, found) in [
+        ("INT64 time_ns (TIMESTAMP(MILLIS,true))", wide(&[1, -1, 3]), 2, "negative"),
+        ("INT64 time_ns (TIMESTAMP(MILLIS,true))", wide(&[1, 2, i64::MAX]), 3, "9223372036854775807"),
+        ("INT64 time_ns (TIMESTAMP(MILLIS,true))", wide(&[1, i64::MAX, -1]), 2, "9223372036854775807"),
+        ("DOUBLE time_s", Column::Real(vec![0.5, f64::NAN, -1.0]), 2, "NaN"),
+    ] {
+        match times(&path, column, values) {
+            Err(TraceError::Record { line, column: 1, found: text, .. }) => {
+                assert!(line == row && text.contains(found), "{column}: {line}, {text}");
+            }
+            other => panic!("{column}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_column_of_another_type_is_refused_by_its_name_with_the_remedy() {
+    let scratch = Scratch::new();
+    let path = scratch.file("t.parquet");
+    let refused = |at: usize, from: &str, to: &str, values: Column| {
+        let schema = SIGNED.replace(from, to);
+        assert_ne!(schema, SIGNED);
+        file(&path, &schema, signed(|columns| columns[at] = values), None);
+        let error = open(&path, &OpenOptions::default()).err().expect(to).to_string();
+        assert!(!error.contains("damaged") && !error.contains("fetch"), "{error}");
+        error
+    };
+    let ones = || wide(&[1, 1, 1]);
+    let reals = || Column::Real(vec![1.0; 3]);
+    let error = refused(4, "INT64 time_ns", "DOUBLE time_ns", reals());
+    assert!(
+        error.contains("column `time_ns` holds DOUBLE") && error.contains("`time_s` holds seconds"),
+        "{error}"
+    );
+    let error = refused(4, "time_ns", "time_ns (DECIMAL(18,3))", ones());
+    assert!(
+        error.contains("column `time_ns` holds decimals (INT64)") && error.contains("cast it"),
+        "{error}"
+    );
+    let error = refused(1, "size_bytes", "size_bytes (DECIMAL(18,0))", ones());
+    assert!(
+        error.contains("column `size_bytes` holds decimals (INT64), not whole numbers; cast it"),
+        "{error}"
+    );
+    let error = refused(3, "offset_bytes", "offset_bytes (TIMESTAMP_MILLIS)", ones());
+    assert!(error.contains("column `offset_bytes` holds timestamps (INT64)"), "{error}");
+    let error = refused(3, "INT64 offset_bytes", "DOUBLE offset_bytes", reals());
+    assert!(error.contains("column `offset_bytes` holds DOUBLE, not whole numbers; cast it"), "{error}");
+    let error = refused(4, "INT64 time_ns", "INT32 time_ns (DATE)", narrow(&[1, 1, 1]));
+    assert!(error.contains("column `time_ns` holds dates"), "{error}");
+    let error = refused(4, "time_ns", "time_ns (TIME_MICROS)", ones());
+    assert!(error.contains("column `time_ns` holds times of day"), "{error}");
+}
+
+/// The number of a compression, where the metadata of a column names it: field 4 of a structure, and the count of values as
+/// field 5 after it.
+fn compression_field(number: u8) -> [u8; 3] {
+    [0x15, number << 1, 0x16]
+}
+
+#[test]
+fn compressions_of_other_programs_are_read_or_called_by_their_names() {
+    let scratch = Scratch::new();
+    let path = scratch.file("t.parquet");
+    file(&path, SIGNED, signed(|_| {}), None);
+    let expected = read(&path).expect("reads");
+    let properties = |compression| WriterProperties::builder().set_compression(compression).build();
+    for compression in [Compression::LZ4, Compression::LZ4_RAW, Compression::SNAPPY] {
+        file_with(&path, SIGNED, signed(|_| {}), properties(compression));
+        assert_eq!(read(&path).expect("reads"), expected, "{compression}");
+    }
+    // No encoder of these is at hand: the metadata says that Snappy is another one.
+    let bytes = std::fs::read(&path).expect("the file");
+    for (number, name) in [(3, "LZO"), (4, "Brotli")] {
+        let mut bytes = bytes.clone();
+        let places = (0..bytes.len() - 3).filter(|&at| bytes[at..at + 3] == compression_field(1));
+        let places: Vec<usize> = places.collect();
+        assert_eq!(places.len(), 5, "one a column");
+        places.into_iter().for_each(|at| bytes[at + 1] = number << 1);
+        let error = read(&scratch.with("other.parquet", &bytes)).expect_err(name).to_string();
+        assert!(
+            error.contains(&format!(
+                "is compressed with {name}, which is not supported; write it again with zstd"
+            )),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn a_value_without_meaning_is_an_error_with_its_row_and_column() {
     let scratch = Scratch::new();
@@ -211,7 +344,7 @@ fn a_file_that_is_no_trace_says_which_column_or_version_it_has() {
         other => panic!("{other:?}"),
     };
     file(&path, SIGNED, signed(|columns| columns[3] = Column::Wide(vec![Some(1), None, Some(2)])), None);
-    assert!(refused(&path).contains("null"));
+    assert!(refused(&path).contains("column `offset_bytes` holds a null"));
     file(&path, SIGNED, signed(|_| {}), Some("2"));
     assert!(refused(&path).contains("version 2"));
     file(&path, &SIGNED.replace("size_bytes", "size"), signed(|_| {}), None);

@@ -5,6 +5,7 @@ mod columns;
 mod content;
 mod limits;
 mod read;
+mod schema;
 mod seal;
 mod thrift;
 mod write;
@@ -13,6 +14,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use parquet::errors::{ParquetError, Result};
+
+use schema::Unfit;
 
 pub(crate) use read::ParquetReader;
 pub use read::notes;
@@ -37,6 +40,8 @@ const OURS: &str = "stripewise ";
 
 /// Names of the columns.
 const TIME: &str = "time_ns";
+/// The name of a column of times in seconds, in place of [`TIME`] in files of others.
+const SECONDS: &str = "time_s";
 const OFFSET: &str = "offset_bytes";
 const SIZE: &str = "size_bytes";
 const VOLUME: &str = "volume";
@@ -79,8 +84,14 @@ const REMEDY: &str = "fetch it again, or convert it again from its source";
 
 /// The meaning of a Parquet library's error for the trace at `path`.
 fn damaged(path: &Path, error: &ParquetError) -> TraceError {
-    TraceError::NotATrace {
-        path: path.to_owned(),
-        reason: format!("is a damaged Parquet file: {error}; {REMEDY}"),
-    }
+    let reason = match error {
+        ParquetError::External(source) if source.is::<Unfit>() => source.to_string(),
+        ParquetError::NYI(what) => {
+            format!(
+                "is a Parquet file of a kind that is not supported: {what}; write it again in another way"
+            )
+        }
+        _ => format!("is a damaged Parquet file: {error}; {REMEDY}"),
+    };
+    TraceError::NotATrace { path: path.to_owned(), reason }
 }

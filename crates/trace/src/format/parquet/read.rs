@@ -11,10 +11,11 @@ use crate::format::{PARQUET, Stop};
 use crate::order::Clock;
 use crate::{Kind, OpenOptions, ReadReport, Request, TraceError};
 
-use super::columns::{Kinds, Numbers, position};
+use super::columns::{Fault, Kinds, Numbers};
 use super::content::{Content, NOTES_KEY, REQUESTS_KEY, of_notes};
 use super::limits::{check_footer, check_pages, place};
-use super::{CHUNK, KIND, OFFSET, OURS, SIZE, TIME, VERSION, VERSION_KEY, VOLUME, damaged, guarded};
+use super::schema::{Places, check_compression};
+use super::{CHUNK, OURS, TIME, VERSION, VERSION_KEY, damaged, guarded};
 
 /// Reads one Parquet trace.
 pub(crate) struct ParquetReader {
@@ -35,10 +36,9 @@ struct Part {
     path: PathBuf,
     file: SerializedFileReader<File>,
     /// The same file, opened a second time to read the headers of its pages.
-    places: File,
-    /// Positions of the columns of times, offsets, sizes, kinds and perhaps volumes.
-    at: [usize; 4],
-    volume_at: Option<usize>,
+    pages: File,
+    /// Positions of the columns.
+    at: Places,
     /// Records in the file, and those decoded so far.
     rows: u64,
     decoded: u64,
@@ -64,7 +64,7 @@ impl Part {
         let handle = File::open(&path).map_err(io)?;
         let file_bytes = handle.metadata().map_err(io)?.len();
         guarded(&path, || check_footer(&handle))?;
-        let places = handle.try_clone().map_err(io)?;
+        let pages = handle.try_clone().map_err(io)?;
         let file = guarded(&path, || SerializedFileReader::new(handle))?;
         let metadata = file.metadata().file_metadata();
         let value = |key| pair(metadata, key);
@@ -81,21 +81,12 @@ impl Part {
             let reason = format!("has version {version} of the schema; this program reads version {VERSION}");
             return Err(TraceError::NotATrace { path, reason });
         }
-        let column = |name| {
-            position(metadata.schema_descr(), name).ok_or_else(|| TraceError::NotATrace {
-                path: path.clone(),
-                reason: format!(
-                    "has no column `{name}`; docs/reference/trace-schema.md says which there must be"
-                ),
-            })
-        };
-        let at = [column(TIME)?, column(OFFSET)?, column(SIZE)?, column(KIND)?];
-        let volume_at = position(metadata.schema_descr(), VOLUME);
-        let columns: Vec<usize> = at.into_iter().chain(volume_at).collect();
-        guarded(&path, || check_places(&file, &columns, file_bytes))?;
+        let at = guarded(&path, || Places::find(metadata.schema_descr()))?;
+        guarded(&path, || check_compression(file.metadata(), at))?;
+        guarded(&path, || check_places(&file, at, file_bytes))?;
         let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
         let content = is_ours.then(Content::default);
-        Ok(Self { path, file, places, at, volume_at, rows, decoded: 0, next_group: 0, group: None, content })
+        Ok(Self { path, file, pages, at, rows, decoded: 0, next_group: 0, group: None, content })
     }
 
     /// Decodes the next chunk of requests into `chunk`. Returns false at the end.
@@ -119,7 +110,7 @@ impl Part {
             if self.next_group == self.file.num_row_groups() {
                 return self.check_content().map(|()| false);
             }
-            let open = || Group::open(&self.file, &self.places, self.next_group, self.at, self.volume_at);
+            let open = || Group::open(&self.file, &self.pages, self.next_group, self.at);
             self.group = Some(guarded(&self.path, open)?);
             self.next_group += 1;
         }
@@ -235,14 +226,14 @@ impl ParquetReader {
     }
 }
 
-/// Checks that the `columns` lie within the file, which the library assumes.
+/// Checks that the columns lie within the file, which the library assumes.
 fn check_places(
     file: &SerializedFileReader<File>,
-    columns: &[usize],
+    columns: Places,
     file_bytes: u64,
 ) -> Result<(), ParquetError> {
     for group in file.metadata().row_groups() {
-        for &column in columns {
+        for column in columns.all() {
             let column = group.columns().get(column);
             let within =
                 column.is_some_and(|column| place(column).is_some_and(|place| place.end <= file_bytes));
@@ -280,25 +271,24 @@ impl Wrong {
 impl Group {
     fn open(
         file: &SerializedFileReader<File>,
-        places: &File,
+        pages: &File,
         index: usize,
-        at: [usize; 4],
-        volume_at: Option<usize>,
+        at: Places,
     ) -> parquet::errors::Result<Self> {
         let group = file.get_row_group(index)?;
         let group = group.as_ref();
         let mut builds = false;
-        for column in at.into_iter().chain(volume_at) {
+        for column in at.all() {
             let place = place(group.metadata().column(column)).unwrap_or_default();
-            builds |= check_pages(places, place.start, place.end)? && column == at[3];
+            builds |= check_pages(pages, place.start, place.end)? && column == at.kind;
         }
         Ok(Self {
             left: u64::try_from(group.metadata().num_rows()).unwrap_or(0),
-            time: Numbers::new(group, at[0])?,
-            offset: Numbers::new(group, at[1])?,
-            size: Numbers::new(group, at[2])?,
-            kind: Kinds::new(group, at[3], builds)?,
-            volume: volume_at.map(|at| Numbers::new(group, at)).transpose()?,
+            time: Numbers::times(group, at.time)?,
+            offset: Numbers::new(group, at.offset)?,
+            size: Numbers::new(group, at.size)?,
+            kind: Kinds::new(group, at.kind, builds)?,
+            volume: at.volume.map(|at| Numbers::new(group, at)).transpose()?,
         })
     }
 
@@ -362,16 +352,13 @@ impl Group {
     /// The first record with an invalid number or kind.
     fn fault(&self) -> Option<(usize, Wrong)> {
         let numbers = [Some(&self.time), Some(&self.offset), Some(&self.size), self.volume.as_ref()];
-        let negative = (1..).zip(numbers).filter_map(|(column, numbers)| {
-            let found = "a negative number".to_owned();
-            Some((
-                numbers?.negative?,
-                Wrong::Field { column, expected: "a number that is not negative", found },
-            ))
+        let wrong = (1..).zip(numbers).filter_map(|(column, numbers)| {
+            let Fault { index, expected, found } = numbers?.fault.clone()?;
+            Some((index, Wrong::Field { column, expected, found }))
         });
         let unknown = self.kind.unknown.clone().map(|(index, found)| {
             (index, Wrong::Field { column: 5, expected: "read, write, trim or flush", found })
         });
-        negative.chain(unknown).min_by_key(|(index, _)| *index)
+        wrong.chain(unknown).min_by_key(|(index, _)| *index)
     }
 }
