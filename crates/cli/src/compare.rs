@@ -61,8 +61,9 @@ const EXAMPLES: &[Example] = &[
 ///
 /// Without arguments: eight schemes over six SSDs of paper 003, on skewed writes and reads that all of them sustain. Each
 /// scheme runs with several seeds, which give every scheme the same requests. Schemes are compared with the first one that
-/// acknowledges writes from the same place (the members, or memory), seed by seed, by their typical ratios and 95 % intervals. A run
-/// whose results exist is not computed again. At the end, report.html in the directory of results has the figures.
+/// acknowledges writes from the same place (the members, or memory), seed by seed, by their typical ratios and 95 %
+/// intervals. A run whose results exist is not computed again. At the end, report.html in the directory of results has the
+/// figures.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

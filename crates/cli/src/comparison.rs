@@ -55,7 +55,8 @@ pub(crate) struct WorkloadArgs {
     /// Replay the requests of a generator, as in `uniform:size=8KiB` [default: the built-in workload]
     ///
     /// `stripewise trace gen --help` lists the generators and their keys. The built-in workload is
-    /// zipf:theta=0.99,write=0.7,size=4KiB,arrival=poisson:100us, a load that every scheme sustains on six SSDs of preset paper003.
+    /// zipf:theta=0.99,write=0.7,size=4KiB,arrival=poisson:100us, a load that every scheme sustains on six SSDs of
+    /// preset paper003.
     #[arg(short, long = "gen", value_name = "SPEC", conflicts_with = "profile")]
     pub(crate) generator: Option<Generator>,
 

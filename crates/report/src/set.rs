@@ -203,8 +203,8 @@ impl Set {
     }
 }
 
-/// The changes of a total from the first of these runs, by the seeds that both have. None of the first itself, and none where seeds
-/// are not paired or the first has zero.
+/// The changes of a total from the first of these runs, by the seeds that both have. None of the first itself, and none
+/// where seeds are not paired or the first has zero.
 pub(crate) fn changes<'a>(runs: &[(&'a str, &'a LoadedRun)], total: &str) -> BTreeMap<&'a str, Change> {
     let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };
     let seeds = |run: &LoadedRun| run.seeds().map(|(_, seed, _)| seed.to_owned()).collect::<Vec<_>>();

@@ -54,11 +54,14 @@ const WORK: [(&str, &str); 4] = [
 /// A change smaller than this share explains nothing.
 const SMALL: f64 = 0.01;
 
+/// Runs with the names of their schemes.
+type Named<'a> = Vec<(&'a str, &'a LoadedRun)>;
+
 /// The runs of one workload on one array; of those that acknowledge writes from different places, the runs of one.
 struct Place<'a> {
     set: &'a Set,
     name: String,
-    runs: Vec<(&'a str, &'a LoadedRun)>,
+    runs: Named<'a>,
 }
 
 /// Two schemes of a place that the answer compares: the one with the lowest mean, and the first one, or the next best if
@@ -115,11 +118,10 @@ fn places(set: &Set) -> Vec<Place<'_>> {
     places
 }
 
-/// Runs, and the place from which they acknowledge writes; none where all are compared. Schemes that acknowledge from one place are
-/// compared with each other, as far as there are several: memory answers sooner than flash, whatever else a scheme does.
-fn by_promise<'a>(
-    runs: Vec<(&'a str, &'a LoadedRun)>,
-) -> Vec<(Option<&'static str>, Vec<(&'a str, &'a LoadedRun)>)> {
+/// Runs, and the place from which they acknowledge writes; none where all are compared. Schemes that acknowledge from one
+/// place are compared with each other, as far as there are several: memory answers sooner than flash, whatever else a
+/// scheme does.
+fn by_promise<'a>(runs: Named<'a>) -> Vec<(Option<&'static str>, Named<'a>)> {
     let mut places: Vec<(Option<&'static str>, Vec<_>)> = Vec::new();
     for (scheme, run) in &runs {
         match places.iter_mut().find(|(promise, _)| *promise == run.acknowledges) {

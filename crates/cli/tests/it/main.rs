@@ -13,6 +13,7 @@ mod errors;
 mod events;
 mod exit_codes;
 mod files;
+mod fio_form;
 mod help;
 mod hints;
 mod hostile_names;

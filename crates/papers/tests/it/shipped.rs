@@ -102,7 +102,7 @@ fn the_judged_columns_alone_give_the_verdicts_of_the_whole_evaluation() {
         for ((claim, one), other) in paper.claims().iter().zip(&found).zip(&expected) {
             assert_eq!(one, other, "{claim}");
         }
-        // What is left out leaves gaps in the tables, and nothing that they ask for in vain.
+        // Runs that are not made leave gaps in the tables, which ask for nothing in vain.
         let all = made_up_with(&paper, &judged, drawn);
         let maps = paper.maps(&[&all], &of_all()).unwrap_or_else(|error| panic!("{error}"));
         paper.sections(&all, &of_all()).unwrap_or_else(|error| panic!("{error}"));

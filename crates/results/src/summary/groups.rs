@@ -23,9 +23,9 @@ pub(super) struct Group {
 /// The groups, and the group of each run. A repeated run counts once. Groups with one acknowledgement stand together; otherwise
 /// they are in the order of their first runs.
 ///
-/// Schemes of one setup are compared with its first scheme, by [`Base::Acknowledgement`] with the first that acknowledges writes from
-/// the same place. Where no two share a setup and an acknowledgement, those of a setup are compared; where no setup has
-/// several, all are compared with the first.
+/// Schemes of one setup are compared with its first scheme, by [`Base::Acknowledgement`] with the first that acknowledges
+/// writes from the same place. Where no two share a setup and an acknowledgement, those of a setup are compared; where no
+/// setup has several, all are compared with the first.
 pub(super) fn groups(entries: &[Entry], base: Base) -> (Vec<Group>, Vec<usize>) {
     let order = match base {
         Base::First => (0..entries.len()).collect(),
