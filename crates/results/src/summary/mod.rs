@@ -322,7 +322,7 @@ impl Summary {
         let is_of_one_setup = |group: &&Group| group.setup == firsts[0].setup;
         let names = || firsts.iter().map(|group| group.label.as_str()).collect::<Vec<_>>().join(" or ");
         match firsts.len() {
-            1 if self.lone().is_empty() => names(),
+            1 => names(),
             count if promises.len() == count && firsts.iter().all(is_of_one_setup) => {
                 format!("the first scheme with the same ack, {}", names())
             }
