@@ -1,6 +1,7 @@
 //! Directories of runs that are being written, and the removal of those whose process has ended.
 //!
-//! A directory is called `.partial-RUN-PROCESS-NUMBER`. Its writer holds a lock on a file in it, which the system
+//! A directory is called `.partial-RUN-PROCESS-NUMBER`; no two of a process have the same number, as the one that left a name
+//! would remove the directory of the other. Its writer holds a lock on a file in it, which the system
 //! releases when the process ends, in any way. The file names the host, because a lock may be invisible to another
 //! host that shares the directory of results.
 
@@ -10,6 +11,7 @@ use crate::shared;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The prefix of the name of an unfinished run, before the run digest.
 const PARTIAL: &str = ".partial-";
@@ -18,6 +20,8 @@ const PARTIAL: &str = ".partial-";
 pub(crate) const LOCK: &str = "lock";
 /// The extension of a finished run that was put aside for a better one.
 const ASIDE: &str = "old";
+/// The number of the next directory of this process.
+static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Longer than the name of any host.
 const LONGEST_HOST: u64 = 4096;
 
@@ -38,8 +42,10 @@ impl Drop for Partial {
 impl Partial {
     /// Creates a directory for `run` under `root`.
     pub(crate) fn make(root: &Path, run: Digest) -> Result<Self, Error> {
-        for attempt in 0u32.. {
-            let path = root.join(format!("{PARTIAL}{run}-{}-{attempt}", std::process::id()));
+        // A number is there already if a process before this one had the same number as this.
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = root.join(format!("{PARTIAL}{run}-{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => {
                     // From here on any failure removes the directory.
@@ -58,7 +64,6 @@ impl Partial {
                 Err(error) => return Err(Error::io(&path, "make the directory")(error)),
             }
         }
-        unreachable!("no process makes 2^32 directories of one run")
     }
 
     /// Puts the finished run at `path` aside, and removes it when the returned value is dropped.
@@ -129,4 +134,24 @@ fn run_of(name: &str) -> Option<(Digest, bool)> {
 
 fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two threads make one run: one of them has moved its directory away when the other begins.
+    #[test]
+    fn a_finished_writer_leaves_the_directory_of_the_next_one_of_its_run_alone() {
+        let root = std::env::temp_dir().join(format!("stripewise-partial-{}", std::process::id()));
+        fs::create_dir_all(&root).expect("a folder");
+        let run = Digest([7; 32]);
+        let first = Partial::make(&root, run).expect("made");
+        fs::rename(&first.path, root.join("finished")).expect("moved");
+        let second = Partial::make(&root, run).expect("made");
+        drop(first);
+        assert!(second.path.join(LOCK).exists());
+        drop(second);
+        fs::remove_dir_all(&root).expect("removed");
+    }
 }

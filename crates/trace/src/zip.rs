@@ -90,7 +90,10 @@ pub(crate) fn open<R: Read + Send + 'static>(
         CompressionMethod::ZSTD => Compression::Zstd.unpack(packed)?,
         CompressionMethod::XZ => Compression::Xz.unpack(packed)?,
         other => {
-            return Err(unfit(&entry.name, &format!("packed with {}, which is not supported", method(other))));
+            return Err(unfit(
+                &entry.name,
+                &format!("packed with {}, which is not supported", method(other)),
+            ));
         }
     };
     let Entry { checksum, unpacked: left, .. } = entry;

@@ -90,7 +90,7 @@ fn a_scheme_file_is_refused_with_file_line_caret_and_the_nearest_key() {
 fn a_scheme_without_meaning_on_the_array_is_refused_with_the_reason() {
     let sandbox = Sandbox::with_trace();
     let message = sandbox.run("compare --trace trace.csv --members ssd:2").failure(2);
-    assert!(message.contains("scheme `paper000-baseline`, section [geometry]"), "{message}");
+    assert!(message.contains("scheme `linux-md`, section [geometry]"), "{message}");
     let message = sandbox.run("run --trace trace.csv --set geometry.chunk=12KiB").failure(2);
     assert!(message.contains("scheme `baseline,geometry.chunk=12KiB`, section [geometry]"), "{message}");
 }

@@ -50,7 +50,7 @@ pub(in crate::format) fn detect(block: &[u8]) -> Option<Result<Detected, Undetec
     if table.columns.iter().all(|column| column.texts.is_empty()) {
         return Some(Err(Undetected {
             reason: "the file holds no line of data under its header".to_owned(),
-            remedy: "to read it as an empty trace, name a format with --format".to_owned(),
+            remedy: "record the trace, or fetch it, again".to_owned(),
         }));
     }
     Some(table.detected(block))
