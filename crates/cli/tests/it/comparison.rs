@@ -16,6 +16,10 @@ fn runs(out: &Path) -> Vec<PathBuf> {
     runs
 }
 
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn total(run: &Value, name: &str) -> u64 {
     run["totals"][name].as_u64().unwrap_or_else(|| panic!("{name} in {run}"))
 }
@@ -44,7 +48,8 @@ fn a_comparison_prints_its_settings_a_table_and_where_the_results_are() {
     }
     assert_eq!(runs(&sandbox.path().join("stripewise-results")).len(), 16);
     assert!(
-        text.contains("with the same ack, linux-md or parity-caching") && text.contains("mean of 2 seeds"),
+        in_one_line(&text)
+            .contains("with the same ack, linux-md or parity-caching (geometric mean of 2 seeds)"),
         "{text}"
     );
     assert!(text.contains("memory (persistent)"), "what acknowledges stands in the table: {text}");
