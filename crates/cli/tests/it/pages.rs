@@ -63,7 +63,7 @@ trap 'failed=$?; return $failed' ERR
 const ANY: &str = "…";
 
 /// The longest time that the commands of one page may take, with much to spare for a busy machine.
-const PATIENCE_S: &str = "120";
+const PATIENCE_S: &str = "300";
 
 /// What ends with the page: jobs, and the servers that `sh` blocks left.
 const ENDED: &str = r#"
