@@ -4,7 +4,7 @@ use crate::beside::{Beside, Claims, Logging, Paper, RatioMap};
 use crate::chart::Look;
 use crate::run::{LoadedRun, is_seed, join_seeds};
 use std::collections::BTreeMap;
-use stripewise_results::paired::{Difference, Kind, Pairs, Ratio, differences_at};
+use stripewise_results::paired::{Difference, Kind, Pairs, Rate, Ratio, differences_at};
 use stripewise_results::settings::{apart, is_of_scheme};
 
 /// Runs, and their workloads, structures and schemes in the order of their first appearance. Seeds of one scheme and
@@ -159,7 +159,7 @@ impl Set {
 
     /// The changes of a total from the first scheme on a workload: [`changes`] of its runs.
     fn changes(&self, structure: &str, workload: &str, total: &str) -> BTreeMap<&str, Change> {
-        changes(&self.runs_on(structure, workload), total)
+        changes(&[self.runs_on(structure, workload)], total)
     }
 
     /// `5 seeds`: the number of seeds of each run; none where there is one.
@@ -203,23 +203,28 @@ impl Set {
     }
 }
 
-/// The changes of a total from the first of these runs, by the seeds that both have. None of the first itself, and none
-/// where seeds are not paired or the first has zero.
-pub(crate) fn changes<'a>(runs: &[(&'a str, &'a LoadedRun)], total: &str) -> BTreeMap<&'a str, Change> {
-    let Some(((_, base), others)) = runs.split_first() else { return BTreeMap::new() };
+/// The changes of a total from the first run of each group, by the seeds that both have; the intervals hold for all groups
+/// together. None of the first runs themselves, and none where seeds are not paired or the first has zero.
+pub(crate) fn changes<'a>(
+    groups: &[Vec<(&'a str, &'a LoadedRun)>],
+    total: &str,
+) -> BTreeMap<&'a str, Change> {
     let seeds = |run: &LoadedRun| run.seeds().map(|(_, seed, _)| seed.to_owned()).collect::<Vec<_>>();
-    let is_paired = |run: &LoadedRun| seeds(run) == seeds(base);
-    let paired = others.iter().filter(|(_, run)| is_paired(run));
-    let Some((first, mean)) = base.values(total).zip(base.total(total)) else { return BTreeMap::new() };
-    let pairs = |run: &LoadedRun| Some(first.iter().copied().zip(run.values(total)?).collect::<Pairs>());
-    let (schemes, samples): (Vec<&str>, Vec<Pairs>) =
-        paired.filter_map(|(scheme, run)| Some((*scheme, pairs(run)?))).unzip();
-    let samples: Vec<&Pairs> = samples.iter().collect();
-    let found = schemes.into_iter().zip(differences_at(&samples, Kind::of(total), base.rate));
-    if mean <= 0.0 {
-        return BTreeMap::new();
+    let (mut found, mut samples, mut rate) = (Vec::new(), Vec::new(), Rate::FIXED);
+    for group in groups {
+        let Some(((_, base), others)) = group.split_first() else { continue };
+        let first = base.values(total).zip(base.total(total).filter(|mean| *mean > 0.0));
+        let Some((first, mean)) = first else { continue };
+        rate = base.rate;
+        for (scheme, run) in others.iter().filter(|(_, run)| seeds(run) == seeds(base)) {
+            let Some(values) = run.values(total) else { continue };
+            found.push((*scheme, mean));
+            samples.push(first.iter().copied().zip(values).collect::<Pairs>());
+        }
     }
-    found.map(|(scheme, of)| (scheme, Change::of(of, mean))).collect()
+    let samples: Vec<&Pairs> = samples.iter().collect();
+    let differences = differences_at(&samples, Kind::of(total), rate);
+    found.into_iter().zip(differences).map(|((scheme, mean), of)| (scheme, Change::of(of, mean))).collect()
 }
 
 /// Shows runs without parity beside striped ones over the same number of members, as the base of comparison for

@@ -1,6 +1,7 @@
 //! The answer that a report begins with: which scheme is better, by how much, whether that is significant, and why.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use stripewise_results::effect;
 use stripewise_results::paired::Ratio;
@@ -62,6 +63,8 @@ struct Place<'a> {
     set: &'a Set,
     name: String,
     runs: Named<'a>,
+    /// These runs and those with other acknowledgements: the intervals hold for all of them together.
+    all: Rc<[Named<'a>]>,
 }
 
 /// Two schemes of a place that the answer compares: the one with the lowest mean, and the first one, or the next best if
@@ -109,9 +112,12 @@ fn places(set: &Set) -> Vec<Place<'_>> {
             runs.retain(|(_, run)| {
                 run.total("requests").is_some_and(|count| count > 0.0) && run.total(MEAN).is_some()
             });
-            for (promise, runs) in by_promise(runs) {
+            let (promises, all): (Vec<_>, Vec<_>) = by_promise(runs).into_iter().unzip();
+            let all: Rc<[Named<'_>]> = all.into();
+            for (promise, runs) in promises.into_iter().zip(all.iter()) {
                 let promise = promise.map_or(String::new(), |from| format!(", acknowledged from {from}"));
-                places.push(Place { set, name: of(structure, workload) + &promise, runs });
+                let name = of(structure, workload) + &promise;
+                places.push(Place { set, name, runs: runs.clone(), all: Rc::clone(&all) });
             }
         }
     }
@@ -142,7 +148,7 @@ fn mean(run: &LoadedRun) -> f64 {
 
 impl<'a> Place<'a> {
     fn change(&self, scheme: &str, total: &str) -> Option<Change> {
-        changes(&self.runs, total).remove(scheme)
+        changes(&self.all, total).remove(scheme)
     }
 
     /// None with one scheme.
@@ -310,7 +316,7 @@ fn table(place: &Place<'_>) -> String {
         write!(text, "<th scope=\"col\" class=\"number\">{heading}</th>").expect("a string takes all");
     }
     text += "</tr></thead>\n<tbody>\n";
-    let all: Vec<_> = measures.iter().map(|(_, total)| changes(&place.runs, total)).collect();
+    let all: Vec<_> = measures.iter().map(|(_, total)| changes(&place.all, total)).collect();
     for (scheme, run) in &place.runs {
         write!(text, "<tr><th scope=\"row\">{}</th>", escape(scheme)).expect("a string takes all");
         for ((_, total), changes) in measures.iter().zip(&all) {

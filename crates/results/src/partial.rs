@@ -30,12 +30,16 @@ const LONGEST_HOST: u64 = 4096;
 pub(crate) struct Partial {
     pub(crate) path: PathBuf,
     lock: Option<File>,
+    /// Whether `path` is this directory, and not perhaps one of another writer with the same name.
+    is_there: bool,
 }
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // A finished run has moved the directory away. A later run removes a directory that cannot be removed now.
-        let _ = fs::remove_dir_all(&self.path);
+        // A later run removes a directory that cannot be removed now.
+        if self.is_there {
+            let _ = fs::remove_dir_all(&self.path);
+        }
     }
 }
 
@@ -49,7 +53,7 @@ impl Partial {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     // From here on any failure removes the directory.
-                    let mut partial = Self { path, lock: None };
+                    let mut partial = Self { path, lock: None, is_there: true };
                     let lock = partial.path.join(LOCK);
                     let mut file = File::create_new(&lock).map_err(Error::io(&lock, "make the file"))?;
                     file.lock().map_err(Error::io(&lock, "lock the file"))?;
@@ -59,6 +63,7 @@ impl Partial {
                         partial.lock = Some(file);
                         return Ok(partial);
                     }
+                    partial.is_there = false;
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Error::io(&path, "make the directory")(error)),
@@ -66,9 +71,16 @@ impl Partial {
         }
     }
 
+    /// Moves the directory to `path`, where it stays.
+    pub(crate) fn move_to(&mut self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)?;
+        self.is_there = false;
+        Ok(())
+    }
+
     /// Puts the finished run at `path` aside, and removes it when the returned value is dropped.
     pub(crate) fn put_aside(&self, path: &Path) -> Result<Self, Error> {
-        let aside = Self { path: self.path.with_extension(ASIDE), lock: None };
+        let aside = Self { path: self.path.with_extension(ASIDE), lock: None, is_there: true };
         fs::rename(path, &aside.path).map_err(Error::io(path, "put aside the run that is there"))?;
         Ok(aside)
     }
@@ -146,11 +158,14 @@ mod tests {
         let root = std::env::temp_dir().join(format!("stripewise-partial-{}", std::process::id()));
         fs::create_dir_all(&root).expect("a folder");
         let run = Digest([7; 32]);
-        let first = Partial::make(&root, run).expect("made");
-        fs::rename(&first.path, root.join("finished")).expect("moved");
+        let mut first = Partial::make(&root, run).expect("made");
+        first.move_to(&root.join("finished")).expect("moved");
         let second = Partial::make(&root, run).expect("made");
+        // Another host that shares the folder may give the name again.
+        fs::create_dir(&first.path).expect("the name is free");
+        let again = first.path.clone();
         drop(first);
-        assert!(second.path.join(LOCK).exists());
+        assert!(second.path.join(LOCK).exists() && again.exists());
         drop(second);
         fs::remove_dir_all(&root).expect("removed");
     }

@@ -143,7 +143,7 @@ impl Store {
     }
 
     /// Completes the run whose tables are in `partial` and on the disk: from now on it can be found.
-    fn commit(&self, partial: Partial, record: &RunRecord) -> Result<FinishedRun, Error> {
+    fn commit(&self, mut partial: Partial, record: &RunRecord) -> Result<FinishedRun, Error> {
         let run = record.inputs().digest();
         let file = partial.path.join(RUN);
         let written = File::create_new(&file).and_then(|mut out| out.write_all(record.text().as_bytes()));
@@ -172,7 +172,7 @@ impl Store {
             // again.
             aside = Some(partial.put_aside(&path)?);
         }
-        match fs::rename(&partial.path, &path) {
+        match partial.move_to(&path) {
             // Another process finished the same run first: its results are as good.
             Err(error)
                 if matches!(

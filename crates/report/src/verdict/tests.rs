@@ -79,6 +79,28 @@ fn schemes_that_acknowledge_from_different_places_have_answers_of_their_own() {
 }
 
 #[test]
+fn an_answer_has_intervals_for_the_schemes_of_all_acknowledgements_together() {
+    let from = |scheme: &str, memory: bool, write: u64| {
+        let place = if memory { "memory" } else { "members" };
+        let of = |seed| LoadedRun {
+            acknowledges: Some(place),
+            ..run("w", scheme, seed, [100, write + 30 * (seed * write % 4)])
+        };
+        (0..5).map(of).collect::<Vec<_>>()
+    };
+    let width = |runs: Vec<LoadedRun>| {
+        let set = Set::new(runs, Beside::default());
+        let places = places(&set);
+        let change = places[0].change("brr", MEAN).and_then(|change| change.interval).expect("an interval");
+        change.1 - change.0
+    };
+    let members = [from("md", false, 301), from("brr", false, 202)].concat();
+    let memory = [from("cache", true, 23), from("log", true, 17), from("siw", true, 31)].concat();
+    let (alone, together) = (width(members.clone()), width([members, memory].concat()));
+    assert!(together > alone * 1.1, "{alone} alone, {together} with three more schemes");
+}
+
+#[test]
 fn what_is_not_significant_is_not_called_better() {
     let mut runs: Vec<LoadedRun> =
         (0..4).map(|seed| run("w", "slow", seed, [100, 300 + 40 * seed])).collect();
