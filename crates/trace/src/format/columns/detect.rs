@@ -4,6 +4,7 @@
 //! refused, and the error has a whole `--columns` for each unit.
 
 use super::names::{Role, role};
+use super::parse::check_word;
 use super::spec::{
     Delimiter, Field, Layout, Meaning, Point, SECONDS, SizeUnit, Spec, TimeUnit, VolumeUnit, Words,
     default_kind,
@@ -347,9 +348,10 @@ fn operations(column: &Column) -> Choices {
     }
     let mut words: Vec<String> = Vec::new();
     for text in &column.texts {
-        let word = String::from_utf8_lossy(text).into_owned();
-        if !words.contains(&word) && words.len() < MOST_WORDS {
-            words.push(word);
+        // What a specification cannot have is damage.
+        let Ok(word) = std::str::from_utf8(text) else { continue };
+        if !words.iter().any(|known| known == word) && words.len() < MOST_WORDS && check_word(word).is_ok() {
+            words.push(word.to_owned());
         }
     }
     words.sort_unstable();

@@ -1,5 +1,6 @@
 //! The columns that obvious names stand for: `Timestamp (us)`, `lba`, `size_bytes`, `is_write`.
 
+use super::parse::is_printable;
 use super::spec::{SECONDS, SizeUnit, TimeUnit, Words};
 
 /// The meaning of a column by its name, with its unit if the name has one.
@@ -129,8 +130,14 @@ const SIZE_WORDS: &[(&[&str], SizeUnit)] = &[
     (&["mib"], SizeUnit::Mib),
 ];
 
-/// The meaning of a column with this name; none if the name is not obvious.
+/// The most bytes of an obvious name.
+const MOST_BYTES: usize = 64;
+
+/// The meaning of a column with this name; none if the name is not obvious, or if no specification can have it.
 pub(super) fn role(name: &str) -> Option<Role> {
+    if name.len() > MOST_BYTES || !is_printable(name) {
+        return None;
+    }
     let words = words(name);
     let (unit, stem) = words.split_last()?;
     let known = by_stem(&words.concat());
@@ -244,6 +251,9 @@ mod tests {
             ("Hostname", None),
             ("", None),
             ("(us)", None),
+            ("time\u{6}us", None),
+            ("\u{FEFF}time", None),
+            (&format!("time{}us", " ".repeat(MOST_BYTES)), None),
         ] {
             assert_eq!(role(name), wanted, "{name}");
         }

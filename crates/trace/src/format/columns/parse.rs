@@ -67,13 +67,17 @@ impl Lexer<'_> {
     }
 }
 
+/// Whether a specification may have this text. Zeros and byte order marks in a header would make a file of another kind.
+pub(super) fn is_printable(text: &str) -> bool {
+    !text.contains(|letter: char| (letter.is_control() && letter != '\t') || letter == '\u{FEFF}')
+}
+
 /// Parses the text after `columns:`.
 pub(super) fn parse(text: &str) -> Result<Spec, String> {
     if text.len() > MOST_BYTES {
         return Err(format!("a specification has at most {MOST_BYTES} bytes"));
     }
-    // Zeros and byte order marks in a header would make a file of another kind.
-    if text.contains(|letter: char| (letter.is_control() && letter != '\t') || letter == '\u{FEFF}') {
+    if !is_printable(text) {
         return Err("a specification is one line of printable text".to_owned());
     }
     if let Some(fields) = text.strip_prefix(JSON) {
@@ -277,7 +281,8 @@ fn words(rest: &mut Lexer<'_>) -> Result<Words, String> {
     if words.0[1].is_empty() { Err(format!("`op:{shown}` lacks the word for a write")) } else { Ok(words) }
 }
 
-fn check_word(word: &str) -> Result<(), String> {
+/// Refuses what is no word of a specification.
+pub(super) fn check_word(word: &str) -> Result<(), String> {
     let fits = (1..=WORD).contains(&word.len())
         && word.trim() == word
         && !word.contains(['"', '\\'])
