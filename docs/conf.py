@@ -22,7 +22,11 @@ project = "Stripewise"
 copyright = "the Stripewise contributors"  # noqa: A001
 version = release = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
-extensions = ["myst_parser", "autodoc2", "sphinx.ext.intersphinx"]
+extensions = ["myst_parser", "autodoc2", "sphinx.ext.intersphinx", "sphinx_copybutton", "sphinx_design"]
+# Of a console, what is typed is copied, without its prompts and without what the programs print.
+copybutton_prompt_text = "$ "
+copybutton_exclude = ".linenos, .gp, .go"
+myst_enable_extensions = ["colon_fence"]
 # Links to headings have the anchors of forges, `page.md#a-heading`.
 myst_heading_anchors = 6
 
@@ -37,6 +41,7 @@ html_theme = "furo"
 html_title = "Stripewise"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
@@ -52,6 +57,9 @@ pygments_dark_style = "a11y-high-contrast-dark"
 
 # Pages that show a document of the root, which the pages in the repository only link to.
 ROOT_DOCUMENTS = {"design/architecture": "ARCHITECTURE.md", "develop/style": "STYLE.md"}
+
+# The page of all commands: each option is a heading, and the contents beside the page list the commands alone.
+COMMANDS_PAGE = "reference/cli"
 
 # The pages of the Python package: its public names are appended to this one.
 PYTHON_PAGE = "reference/python"
@@ -113,6 +121,22 @@ def within_module(env, module, class_, set_parents=autodoc._set_parents):
 autodoc._set_parents = within_module
 
 
+def cards(text):
+    """index.md with its first list as cards: a list of `- **task**: text with a link.`"""
+    entry = r"(?m)^- \*\*(?P<task>[^*]+)\*\*: (?P<text>.+(?:\n  .+)*)\n"
+
+    def card(match):
+        link = re.search(r"\]\(([^)#]+)\.md\)", match["text"])[1]
+        lines = [f":::{{grid-item-card}} {match['task']}", f":link: {link}", ":link-type: doc", ""]
+        # A card is a link as a whole.
+        said = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", match["text"])
+        return "\n".join([*lines, said[0].upper() + said[1:], ":::", ""])
+
+    first = re.search(f"(?:{entry})+".replace("(?m)", "").replace("?P<task>", "").replace("?P<text>", ""), text, re.M)
+    grid = re.sub(entry, card, first[0])
+    return f"{text[: first.start()]}::::{{grid}} 1 2 2 2\n:gutter: 2\n\n{grid}::::\n{text[first.end() :]}"
+
+
 def contents(text):
     """index.md, with a hidden table of contents for each section that lists pages, which the site's navigation shows.
     Pages of a folder that the section does not list follow the others."""
@@ -165,11 +189,14 @@ def read(app, page, source):
         text = re.sub(r"\]\((?!\w+:|#)(?:docs/)([^)\s]+)\)", rf"]({up}/\1)", text)
         text = re.sub(r"\]\((?!\w+:|#|\.\./)([^)\s]+)\)", rf"]({up}/../\1)", text)
     if page == "index":
-        text = contents(text)
+        text = cards(contents(text))
     if page == PYTHON_PAGE:
         objects = "\n".join(f".. autodoc2-object:: stripewise.{name}\n" for name in PUBLIC)
         text += f"\n## All names\n\n```{{eval-rst}}\n.. py:module:: stripewise\n   :no-index-entry:\n\n{objects}```\n"
-    source[0] = links(page, text)
+    text = links(page, text)
+    if page == COMMANDS_PAGE:
+        text = f"---\ntocdepth: 2\n---\n\n{text}"
+    source[0] = text
 
 
 # What screen readers and keyboards need and the theme leaves out: levels of captions, names of landmarks, and a way to

@@ -115,6 +115,12 @@ pub(crate) fn split_label(py: Python<'_>, scheme: &str) -> PyResult<(Option<Stri
     Ok((label.map(str::to_owned), rest.to_owned()))
 }
 
+/// The folder of what can be made again; none where the user has no folder.
+#[pyfunction]
+pub(crate) fn cache_folder() -> Option<String> {
+    Some(runs::cache_folder()?.to_string_lossy().into_owned())
+}
+
 /// The scheme of a policy in a file of Python, which is read and not run.
 pub(crate) fn policy_of_file(path: &str, text: &str, class: &str) -> Result<SchemeSpec, String> {
     let read = Python::attach(|py| -> PyResult<(String, Vec<String>, String)> {

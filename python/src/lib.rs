@@ -21,7 +21,7 @@ use stripewise_runs::built_in;
 mod _stripewise {
     #[pymodule_export]
     use crate::catalog::{
-        Device, Scheme, devices, formats, generators, profile, profiles, schemes, split_label,
+        Device, Scheme, cache_folder, devices, formats, generators, profile, profiles, schemes, split_label,
     };
     #[pymodule_export]
     use crate::comparison::Comparison;

@@ -149,6 +149,37 @@ impl Plan {
         Ok((path.display().to_string(), rows))
     }
 
+    /// Writes the report of the study to the file `out`. The other arguments are what it shows: totals, axes, and points by an
+    /// axis and its value.
+    fn report(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        figures: Vec<String>,
+        over: Vec<String>,
+        only: Vec<String>,
+    ) -> PyResult<()> {
+        let asked = || -> Result<study::Asked, String> {
+            Ok(study::Asked {
+                totals: figures.iter().map(|name| study::figure_of(name)).collect::<Result<_, _>>()?,
+                over: over.iter().map(|key| study::axis_of(&self.plan, key)).collect::<Result<_, _>>()?,
+                only: only.iter().map(|text| study::point_of(&self.plan, text)).collect::<Result<_, _>>()?,
+            })
+        };
+        let asked = asked().map_err(|message| errors::setting(py, message))?;
+        let report = self.patiently(py, |plan, store| study::report(plan, store, &asked, &self.stop))?;
+        report.write(&out).map_err(|error| match error {
+            stripewise_report::Error::NoRuns => errors::setting(
+                py,
+                format!(
+                    "{}: there are no such runs; make some with stripewise.study(...).run()",
+                    self.store()
+                ),
+            ),
+            other => errors::report(py, &out, &other),
+        })
+    }
+
     /// The mean of each of `figures` over all points, each the mean over its seeds and schemes.
     fn means(&self, py: Python<'_>, figures: Vec<String>) -> PyResult<Vec<f64>> {
         let figures = figures.iter().map(|name| study::figure_of(name)).collect::<Result<Vec<_>, _>>();

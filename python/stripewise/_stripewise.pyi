@@ -468,6 +468,10 @@ class Plan:
     def means(self, figures: list[str]) -> list[float]:
         """The mean of each of `figures` over all points, each the mean over its seeds and schemes."""
 
+    def report(self, out: str, figures: list[str], over: list[str], only: list[str]) -> None:
+        """Writes the report of the study to the file `out`. The other arguments are what it shows: totals, axes, and points
+        by an axis and its value."""
+
     def intervals(self, figure: str | None) -> Any:
         """The results of each point and scheme: the figure's name, and for each row its axes, the scheme, the seeds, why
         they ended, the mean with its interval and the effect beside the scheme that the others are compared with, as
@@ -630,6 +634,9 @@ def no_total(name: str, known: list[str]) -> str:
 def in_unit(figure: str, values: list[float]) -> tuple[str, str, list[str]]:
     """Values of one total as tables show them: the total's name for a head, the unit, which may be empty, and the numbers in
     it."""
+
+def cache_folder() -> str | None:
+    """The folder of what can be made again; none where the user has no folder."""
 
 def split_label(scheme: str) -> tuple[str | None, str]:
     """The label of `[LABEL=]NAME|FILE.toml[,KEY=VALUE]...`, if it has one, and the rest."""

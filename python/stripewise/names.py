@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from . import _stripewise, kinds
+from . import _stripewise, frames, kinds
 from ._stripewise import Run, Workload
 from .errors import SettingError, TraceError, UnknownName
 from .policy import Policy, axes_of, identity, name_of
@@ -203,18 +203,22 @@ def _device(name: str, settings: Settings, text: str | None) -> Device:
 
 
 def open_trace(
-    path: str | os.PathLike[str],
+    path: Any,
     *,
     format: str | None = None,
     skip_bad: int = 0,
     requests: int | None = None,
     fold: str = "modulo",
 ) -> Workload:
-    """The requests of a trace in a file: text or Parquet, plain, gzip or zstd.
+    """The requests of a trace in a file: text or Parquet, plain or compressed; or those of a data frame.
+
+    A data frame has a row for each request, in order, and columns with obvious names, such as time_us, op, offset and
+    size_bytes, or those of `format`. It is written once into the cache folder.
 
     Args:
-        path: the file.
-        format: the trace's format; detected by default. `stripewise.formats()` lists the formats.
+        path: the file; or a frame of polars, pandas, pyarrow, DuckDB or any other library with the Arrow PyCapsule interface.
+        format: the trace's format; detected by default. `stripewise.formats()` lists the formats. Columns by other names are
+            `columns:time=NAME:UNIT,op=NAME,offset=NAME,size=NAME`.
         skip_bad: the number of invalid lines to skip.
         requests: only the first N requests.
         fold: how addresses are folded onto the array: `modulo`, `dense[:UNIT]` or `regions[:N]`.
@@ -222,7 +226,7 @@ def open_trace(
     Raises:
         TraceError: a file that cannot be read, or is no trace; with file and line where they are known.
     """
-    path = kinds.name_or_path("path", path, "trace.csv")
+    path = frames.written(path) if frames.is_frame(path) else kinds.name_or_path("path", path, "trace.csv")
     kinds.text("format", format, "msr", optional=True)
     kinds.whole("skip_bad", skip_bad)
     kinds.count("requests", requests)

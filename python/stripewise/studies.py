@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
 
-from . import _stripewise, kinds
+from . import _stripewise, frames, kinds
 from ._stripewise import Run, Stop, Workload
 from .comparison import Comparison
 from .errors import SettingError, StripewiseWarning
-from .names import Device, Scheme, Settings, typed
+from .names import Device, Scheme, Settings, open_trace, typed
 from .names import workload as named
 from .policy import Policy
 from .progress import Progress, Shown
@@ -32,7 +32,7 @@ DEFAULT_WORKLOAD = _stripewise.BUILT_IN_WORKLOAD
 
 def compare(
     schemes: Iterable[AnyScheme] = DEFAULT_SCHEMES,
-    workload: Workload | str | None = None,
+    workload: Workload | str | Any = None,
     *,
     device: str | os.PathLike[str] | Device | None = None,
     members: str | None = None,
@@ -286,6 +286,8 @@ def _specify(
         workload = Workload.generated(name, requests=requests)
     elif isinstance(workload, str):
         workload = named(workload)
+    elif frames.is_frame(workload):
+        workload = open_trace(workload)
     elif not isinstance(workload, Workload):
         raise SettingError(
             f"workload is {workload!r}; give a name, as in 'paper000/hm_0', or stripewise.open_trace('trace.csv')"

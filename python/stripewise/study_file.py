@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,6 +133,41 @@ class Study:
         from .plots import study_means
 
         return study_means(self.intervals(figure), x=kinds.text("x", x, "pacing", optional=True))
+
+    def report(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        figures: Iterable[str] = (),
+        over: Iterable[str] = (),
+        only: Mapping[str, str] | None = None,
+    ) -> Path:
+        """Writes the report of the study, as `stripewise report` does: one HTML file with figures over the axes, heat maps,
+        the front of a search, and the points.
+
+        Args:
+            out: the file; by default report.html in the store, which must be a folder then.
+            figures: the totals to draw; by default the one that the study file names, the mean and the 99th percentile of the
+                response times, and the programs a host page.
+            over: the axes to draw figures over; by default all with several values.
+            only: axes and the value that points have there.
+
+        Returns:
+            The path of the report.
+
+        Raises:
+            SettingError: an unknown figure, axis or value, with the nearest known one; no runs in the store.
+            StoreError: the report cannot be written.
+        """
+        if out is None:
+            if "://" in self.store:
+                raise SettingError(f"{self.store} is a bucket; say where the report is to be, as in report('report.html')")
+            out = Path(self.store) / "report.html"
+        path = Path(kinds.name_or_path("out", out, "report.html"))
+        points = [f"{axis}={value}" for axis, value in kinds.mapping("only", only, "{'pacing': 'open:4'}").items()]
+        totals = kinds.several("figures", figures, "['p99_ns']")
+        self._plan.report(str(path), totals, kinds.several("over", over, "['pacing']"), points)
+        return path
 
     def digests(self) -> dict[str, str]:
         """The digest of the results of each run in the store, by the digest of the run."""

@@ -130,6 +130,21 @@ def test_the_frame_has_a_row_for_each_run(file):
     assert means.height == 6 and set(means["len"]) == {8}
 
 
+def test_a_report_is_one_file_with_the_figures_that_are_asked_for(file, tmp_path):
+    study = stripewise.study(file)
+    with pytest.raises(stripewise.SettingError, match="there are no such runs"):
+        study.report()
+    study.run(progress=False)
+    html = study.report().read_text()
+    assert html.count("over pacing</h2>") == 3 and "</html>" in html
+    some = study.report(tmp_path / "some.html", figures=["p99_ns"], over=["pacing"], only={"pacing": "open:4"})
+    assert some == tmp_path / "some.html" and "over pacing" not in some.read_text(), "one value is no axis"
+    with pytest.raises(stripewise.SettingError, match="unknown axis `pace`; did you mean `pacing`"):
+        study.report(over=["pace"])
+    with pytest.raises(stripewise.SettingError, match=r"\['pacing'\]"):
+        study.report(over="pacing")
+
+
 def test_progress_is_reported(file):
     seen = []
     stripewise.study(file).run(progress=seen.append, batch_s=BATCH)

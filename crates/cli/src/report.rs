@@ -14,6 +14,7 @@ use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
 use crate::place::Place;
 use crate::runs::{STORE, runs_at, store_of};
+use crate::study::report as study;
 
 /// The default file name of the report.
 pub(crate) const FILE: &str = "report.html";
@@ -21,21 +22,25 @@ pub(crate) const FILE: &str = "report.html";
 const EXAMPLES: &[Example] = &[
     ("stripewise report", "all runs in stripewise-results"),
     ("stripewise report stripewise-results -o all.html", "the same, into another file"),
+    ("stripewise report study.toml --over pacing --figure p99_ns", "a study, over one of its axes"),
 ];
 
-/// Make a report of runs: one HTML file with figures
+/// Make a report of runs, or of a study: one HTML file with figures
 ///
 /// The report needs only a browser and no network. Every figure shows each run that has data for it, under the name of its
 /// scheme; the seeds of one scheme and workload are one bar with its 95 % interval. The runs of a directory are in the order of
 /// their update policies; runs that are named are in the order given.
+///
+/// The report of a study has figures over each axis, with bands or whiskers for the 95 % intervals, heat maps over two axes, and
+/// the Pareto front of a search.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
-    /// Directories of results or of single runs, or the first digits of a run's digest
+    /// Directories of results or of single runs, the first digits of a run's digest, or one study file
     ///
     /// `stripewise runs` lists the digests. Digits alone name a run in stripewise-results, and DIR/DIGITS one in DIR. A
     /// directory may be a bucket, as in s3://BUCKET/PREFIX.
-    #[arg(value_name = "DIR|RUN", default_value = STORE)]
+    #[arg(value_name = "DIR|RUN|STUDY.toml", default_value = STORE)]
     runs: Vec<PathBuf>,
 
     /// The file to write [default: report.html in the first directory of results]
@@ -45,9 +50,27 @@ pub(crate) struct Args {
     /// Open the report in the browser
     #[arg(long)]
     open: bool,
+
+    #[command(flatten)]
+    study: study::Shown,
 }
 
 pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
+    if let Some(file) = args.runs.iter().find(|path| is_study(path)) {
+        if args.runs.len() > 1 {
+            return Err(Failure::usage(format!(
+                "{}: a study has a report of its own; give it alone",
+                file.display()
+            )));
+        }
+        let out = study::write_of(file, &args.study, args.out, context)?;
+        return if args.open { open(&out) } else { Ok(()) };
+    }
+    if args.study.is_given() {
+        return Err(Failure::usage(
+            "--figure, --over, --only and --store are for a study: give its file, as in study.toml",
+        ));
+    }
     let mut runs = Vec::new();
     let mut place = None;
     for (at, path) in args.runs.iter().enumerate() {
@@ -58,6 +81,10 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         }
     }
     if runs.is_empty() {
+        if let Some(store) = args.runs.iter().find(|path| path.join("runs").is_dir()) {
+            let store = store.display();
+            return Err(Failure::failed(format!("{store} has the results of a study; give the study file")));
+        }
         let place = args.runs.first().map_or(String::new(), |path| format!(" in {}", path.display()));
         return Err(Failure::failed(format!(
             "there is no finished run{place}; make some, as with `stripewise compare`"
@@ -79,6 +106,11 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         )?;
     }
     if args.open { open(&out) } else { Ok(()) }
+}
+
+/// Whether a path is that of a study file.
+fn is_study(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "toml")
 }
 
 /// The error rate of the intervals: that of the comparisons that the runs are of.

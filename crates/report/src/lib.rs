@@ -1,5 +1,5 @@
 //! Reports: one HTML file with figures of the given runs; for the evaluation of a paper, with the paper's own
-//! figures.
+//! figures. [`StudyReport`] is the report of a study, whose points have totals and no tables.
 //!
 //! A report is drawn only from the tables that runs leave. So it can be made long after them, and of runs of other
 //! machines. The file is self-contained: it loads no script, font or picture. Every run appears under its scheme's
@@ -26,6 +26,7 @@ mod page;
 pub mod perfetto;
 mod run;
 mod set;
+mod study;
 mod tables;
 mod verdict;
 
@@ -34,6 +35,7 @@ use std::path::Path;
 pub use beside::{Claims, Logging, Paper, RatioLine, RatioMap};
 pub use error::Error;
 pub use run::Source;
+pub use study::{Change, Goal, Search, StudyAxis, StudyReport, StudyRow, StudyTotal, Trial};
 
 use beside::Beside;
 use run::LoadedRun;

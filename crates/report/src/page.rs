@@ -18,7 +18,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The digest of the script, which alone may run in the page. A test computes it.
-const SCRIPT_DIGEST: &str = "sha256-9RqHA9jf4vG4x7V7Cg1LZrlnF9wIMn8wY5VTzfBayyk=";
+const SCRIPT_DIGEST: &str = "sha256-pYlo6+py2T3tyj8Ko7qqC4uub2oIwN0qzOqqUgNvz1A=";
 
 /// The largest number of runs whose table precedes the figures.
 const RUNS_FIRST: usize = 8;
@@ -30,35 +30,36 @@ const RUNS_FIRST: usize = 8;
 pub(crate) fn html(set: &Set) -> Result<String, Error> {
     let figures = figures::all(set)?;
     let title = title(set);
-    let mut page = format!(
+    let mut main = verdict::section(set);
+    main += &claims(set);
+    let totals = totals(set);
+    let is_long = set.runs.len() > RUNS_FIRST;
+    if !is_long {
+        main += &totals;
+    }
+    for figure in &figures {
+        main += &section(figure);
+    }
+    if is_long {
+        main += &totals;
+    }
+    main += &settings(set);
+    Ok(whole(&title, &header(set, &title, &figures), &main))
+}
+
+/// The page with this title, header and content. It loads nothing, and only the report's own script may run in it.
+pub(crate) fn whole(title: &str, header: &str, main: &str) -> String {
+    format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
          script-src '{SCRIPT_DIGEST}'\">\n\
-         <meta name=\"generator\" content=\"stripewise\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{}\n",
-        escape(&title),
+         <meta name=\"generator\" content=\"stripewise\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n{}\n\
+         {header}<main>\n{main}</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
+        escape(title),
         hatches()
-    );
-    page += &header(set, &title, &figures);
-    page += "<main>\n";
-    page += &verdict::section(set);
-    page += &claims(set);
-    let totals = totals(set);
-    let is_long = set.runs.len() > RUNS_FIRST;
-    if !is_long {
-        page += &totals;
-    }
-    for figure in &figures {
-        page += &section(figure);
-    }
-    if is_long {
-        page += &totals;
-    }
-    page += &settings(set);
-    page += "</main>\n";
-    write!(page, "<script>{SCRIPT}</script>\n</body>\n</html>\n").expect("a string takes all");
-    Ok(page)
+    )
 }
 
 fn title(set: &Set) -> String {
@@ -66,7 +67,7 @@ fn title(set: &Set) -> String {
 }
 
 /// Up to four names, or their number.
-fn list(names: &[String], what: &str) -> String {
+pub(crate) fn list(names: &[String], what: &str) -> String {
     if names.len() > 4 { format!("{} {what}", names.len()) } else { names.join(", ") }
 }
 
@@ -115,14 +116,20 @@ fn header(set: &Set, title: &str, figures: &[Figure]) -> String {
     let answer = if set.paper.is_none() { "<a href=\"#answer\">Answer</a> " } else { "" };
     write!(text, "</p>\n<nav aria-label=\"Figures\">{claims}{answer}<a href=\"#totals\">Totals</a>")
         .expect("a string takes all");
-    for figure in figures {
-        let short = figure.title.split(':').next().unwrap_or(&figure.title);
-        write!(text, " <a href=\"#{}\">{}</a>", figure.id, escape(short)).expect("a string takes all");
-    }
-    text + " <a href=\"#settings\">Settings</a></nav>\n</header>\n"
+    text + &links(figures) + " <a href=\"#settings\">Settings</a></nav>\n</header>\n"
 }
 
-fn section(figure: &Figure) -> String {
+/// Links to figures.
+pub(crate) fn links(figures: &[Figure]) -> String {
+    let link = |figure: &Figure| {
+        let short = figure.title.split(':').next().unwrap_or(&figure.title);
+        format!(" <a href=\"#{}\">{}</a>", figure.id, escape(short))
+    };
+    figures.iter().map(link).collect()
+}
+
+/// The section of a figure.
+pub(crate) fn section(figure: &Figure) -> String {
     let mut text =
         format!("<section id=\"{}\" class=\"figure\">\n<h2>{}</h2>\n", figure.id, escape(&figure.title));
     if !figure.legend.is_empty() {
@@ -222,17 +229,19 @@ fn marked(text: &str) -> String {
     marked
 }
 
-fn details(summary: &str, inside: &str) -> String {
+/// Content that a reader unfolds.
+pub(crate) fn details(summary: &str, inside: &str) -> String {
     format!("<details><summary>{}</summary>\n{inside}</details>\n", escape(summary))
 }
 
-fn scrolling(inside: &str) -> String {
+/// Content that may be wider than the page.
+pub(crate) fn scrolling(inside: &str) -> String {
     format!("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\">{inside}</div>\n")
 }
 
 /// A table, which the script lets readers sort if its rows are alike. With `anchors`, each row can be linked to by its
 /// run's digest; elsewhere digests are links to it.
-fn table(data: &Data, anchors: bool, sortable: bool) -> String {
+pub(crate) fn table(data: &Data, anchors: bool, sortable: bool) -> String {
     let run = data.head.iter().position(|head| head == "run");
     let (heads, rows) = data.shown();
     let class = if sortable { " class=\"sortable\"" } else { "" };

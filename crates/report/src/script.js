@@ -377,7 +377,9 @@
           const at = nearest(line.x);
           heading ??= this.x.isTime ? `at ${this.x.text(line.x[at])}` : `${this.x.text(line.x[at])}`;
           if (line.y[at] !== null) {
-            rows.push({ name: line.name, s: line.s, of: line.y[at], text: this.y.text(line.y[at]) });
+            const ends = [line.low?.[at], line.high?.[at]].filter((end) => typeof end === 'number');
+            const interval = ends.length === 2 ? ` [${ends.map((end) => this.y.text(end)).join(', ')}]` : '';
+            rows.push({ name: line.name, s: line.s, of: line.y[at], text: this.y.text(line.y[at]) + interval });
           }
         }
       }
@@ -491,7 +493,8 @@
       if (values.kind === 'lines') {
         for (const line of values.lines.filter((line) => shown(line.name))) {
           line.x.forEach((x, at) => {
-            if (line.y[at] !== null) rows.push({ drawing: title, series: line.name, [values.x]: x, [values.y]: line.y[at] });
+            const ends = line.low ? { low: line.low[at], high: line.high[at] } : {};
+            if (line.y[at] !== null) rows.push({ drawing: title, series: line.name, [values.x]: x, [values.y]: line.y[at], ...ends });
           });
         }
       } else if (values.kind === 'bars') {
@@ -499,6 +502,12 @@
           const ends = low === null ? {} : { low, high };
           rows.push({ drawing: title, group, series, [values.y]: value, ...ends });
         }
+      } else if (values.kind === 'dots') {
+        for (const [series, name, x, y] of values.rows.filter((row) => shown(row[0]))) {
+          rows.push({ drawing: title, series, name, [values.x]: x, [values.y]: y });
+        }
+      } else if (values.kind === 'cells') {
+        for (const [column, row, value] of values.rows) rows.push({ drawing: title, [values.x]: column, [values.y]: row, [values.of]: value });
       } else {
         for (const [heading, strip, part, length] of values.rows.filter((row) => shown(row[2]))) {
           rows.push({ drawing: title, heading, strip, part, [values.x]: length });
@@ -530,8 +539,9 @@
   function drawing(section) {
     const page = getComputedStyle(document.body);
     const out = make('svg', { xmlns: SVG, 'font-family': page.fontFamily, 'font-size': 11, fill: page.color });
-    const svgs = all(section, 'svg.live');
-    const width = Math.max(360, ...svgs.map((svg) => charts.get(svg).width)) + 20;
+    const svgs = all(section, 'svg.chart');
+    const size = (svg) => charts.get(svg) ?? svg.viewBox.baseVal;
+    const width = Math.max(360, ...svgs.map((svg) => size(svg).width)) + 20;
     out.append(make('rect', { width: '100%', height: '100%', fill: page.backgroundColor }));
     const defs = document.querySelector('svg.defs defs');
     out.append(styled(defs));
@@ -550,7 +560,7 @@
       const caption = svg.closest('figure').querySelector('figcaption').textContent;
       out.append(make('text', { x: 10, y, 'font-size': 13, 'font-weight': 600 }, caption));
       const copy = styled(svg);
-      const { width, height } = charts.get(svg);
+      const { width, height } = size(svg);
       for (const [key, value] of Object.entries({ x: 10, y: y + 6, width, height })) copy.setAttribute(key, value);
       out.append(copy);
       y += height + 30;
@@ -691,6 +701,8 @@
 
   for (const panel of all(document, 'figure[data-values]')) {
     const svg = panel.querySelector('svg.chart');
+    // Heat maps stay as they are drawn.
+    if (!svg.dataset.plot) continue;
     const chart = new Chart(svg, panel);
     charts.set(svg, chart);
     svg.parentNode.removeAttribute('tabindex');

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use stripewise_base::suggest;
+use stripewise_report::Goal;
 use stripewise_runs::{DEFAULT_DEVICE, DEFAULT_PROFILE, DEFAULT_REQUESTS, SchemeSpec};
 use toml::de::DeValue;
 
@@ -12,7 +13,7 @@ use crate::axis::{Axis, axes};
 use crate::choice::{Choice, KEYS, is_leaf};
 use crate::error::Error;
 use crate::filter::Filter;
-use crate::rules::{Fail, Replicate};
+use crate::rules::{Fail, Replicate, figure_of};
 use crate::sources::{Sources, Texts};
 use crate::text::{Item, Section, Text};
 
@@ -29,6 +30,24 @@ const DEFAULTS: [(&str, &str); 6] = [
     ("warmup", "0"),
     ("gc_slice", "100us"),
 ];
+
+/// The goals of a search: `min TOTAL` or `max TOTAL`, or a list of them.
+fn goals(tune: &Section<'_>) -> Result<Vec<Goal>, Error> {
+    let goal = |item: &Item<'_>| {
+        let text = item.string()?;
+        let (direction, total) = text.split_once(' ').unwrap_or_default();
+        if !["min", "max"].contains(&direction) {
+            return Err(item.refuse(format!("`{text}` is no goal: write min TOTAL or max TOTAL")));
+        }
+        let total = figure_of(total.trim()).map_err(|message| item.refuse(message))?;
+        Ok(Goal { total, is_most: direction == "max" })
+    };
+    let Some(item) = tune.get("goal") else { return Ok(Vec::new()) };
+    match item.value() {
+        DeValue::Array(_) => item.list().iter().map(goal).collect(),
+        _ => Ok(vec![goal(item)?]),
+    }
+}
 
 /// A study, as its file describes it.
 #[derive(Clone, Debug)]
@@ -49,6 +68,8 @@ pub struct StudyFile {
     pub fail: Fail,
     /// Whether it has a section `[tune]`: then it is a search, and the rest is what each of its trials does.
     pub is_search: bool,
+    /// The goals of the search.
+    pub goals: Vec<Goal>,
     pub(crate) base: Vec<Choice>,
     pub(crate) specs: Vec<SchemeSpec>,
     pub(crate) only: Vec<Filter>,
@@ -104,7 +125,9 @@ impl StudyFile {
         ])?;
         let section = |key: &str| whole.get(key).map(Item::section).transpose();
         // Read by the Python part, which makes searches and starts clusters.
-        let is_search = section("tune")?.is_some();
+        let tune = section("tune")?;
+        let is_search = tune.is_some();
+        let goals = tune.map_or(Ok(Vec::new()), |tune| goals(&tune))?;
         section("on")?;
 
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -150,6 +173,7 @@ impl StudyFile {
             replicate,
             fail,
             is_search,
+            goals,
             base,
             specs,
             only,

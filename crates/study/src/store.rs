@@ -291,6 +291,19 @@ impl StudyStore {
         }
     }
 
+    /// The texts in a folder of the store whose names begin with `prefix`, in the order of the names.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn texts(&self, folder: &str, prefix: &str) -> Result<Vec<String>, Error> {
+        let named = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
+        };
+        let files = self.media.list(&self.root.join(folder), "json")?;
+        let paths = files.into_iter().map(|(path, _)| path).filter(named);
+        paths.map(|path| Ok(String::from_utf8_lossy(&self.read(&path)?).into_owned())).collect()
+    }
+
     /// Removes a file, which another command may have removed.
     pub(crate) fn remove_file(&self, path: &Path) -> Result<(), Error> {
         self.media.remove(path)

@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 26] = [
     ("report", &["base", "flash", "reliability", "array", "sim", "results"]),
     ("runs", &["base", "flash", "trace", "array", "sim", "results"]),
     ("papers", &["base", "flash", "trace", "reliability", "array", "sim", "results", "runs"]),
-    ("study", &["base", "flash", "trace", "sim", "results", "runs"]),
+    ("study", &["base", "flash", "trace", "sim", "results", "report", "runs"]),
     ("nbd", &[]),
     ("serve", &["base", "array", "engine", "nbd", "trace"]),
     ("engine", &["base", "code", "trace", "array"]),

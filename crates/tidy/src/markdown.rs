@@ -95,6 +95,9 @@ fn resolve(path: &str, target: &str) -> Option<String> {
 /// Headings of a release's changes, in this order.
 const KINDS: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
 
+/// The most words of what is unreleased.
+const MOST_WORDS: usize = 1200;
+
 /// Checks that the changelog has the form of keepachangelog.com: releases as `## [version] - date`, first `##
 /// [Unreleased]`; in each the kinds of change as `###`, in their order, with points below.
 pub fn changelog_form(path: &str, text: &str) -> Vec<Complaint> {
@@ -136,6 +139,15 @@ pub fn changelog_form(path: &str, text: &str) -> Vec<Complaint> {
     }
     if releases == 0 {
         complain(1, "no `## [Unreleased]` section");
+    }
+    let unreleased = text.split("\n## ").nth(1).unwrap_or_default().split_whitespace().count();
+    if unreleased > MOST_WORDS {
+        complain(
+            1,
+            &format!(
+                "{unreleased} words are unreleased, and people read {MOST_WORDS}: join points of one subject"
+            ),
+        );
     }
     complaints
 }
@@ -191,6 +203,7 @@ mod tests {
             "# C\n## [Unreleased]\n### Added\n### Added\n",
             "# C\n## [Unreleased]\nLoose words.\n",
             "# C\n## [Unreleased]\n### Added\nNo point.\n",
+            &format!("# C\n\n## [Unreleased]\n\n### Added\n\n- {}\n", "word ".repeat(MOST_WORDS)),
         ] {
             assert!(!changelog_form("CHANGELOG.md", bad).is_empty(), "{bad}");
         }

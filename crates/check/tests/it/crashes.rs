@@ -12,7 +12,7 @@ const WHOLE: [Kind; 6] =
     [Kind::Log5, Kind::Log6, Kind::Journal5, Kind::Journal6, Kind::Window5, Kind::Window6];
 
 /// Seeds for each kind of array; `stripewise-check crashes` tries many more.
-const SEEDS: u64 = 160;
+const SEEDS: u64 = 120;
 
 fn complaint(Broken { case, what }: &Broken) -> String {
     format!("{what}\n{}", case.to_toml())

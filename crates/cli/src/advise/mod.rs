@@ -47,6 +47,9 @@ const EXAMPLES: &[Example] = &[
     ),
 ];
 
+/// What acknowledges a write that is on members.
+const MEMBERS: &str = "members";
+
 /// The schemes with redundancy that are no variant of another one and need no unusual device.
 const SCHEMES: [&str; 10] = [
     "stripewise",
@@ -64,10 +67,10 @@ const SCHEMES: [&str; 10] = [
 /// Find the schemes and numbers of members worth considering
 ///
 /// Every scheme runs over every number of members, with the same requests: those that fit onto a fifth of what the fewest members
-/// hold, unless --span says otherwise. A candidate is listed if no other one beats it: is no
-/// worse in capacity, p99, programs a host page, mean time to data loss and memory of maps, and better in one of them. A p99
-/// that is lower only within its 95 % interval beats nothing. The failure rate of a member grows with its erases, as in paper
-/// 001: the member that is erased least lives --mttf. Runs that exist are not computed again.
+/// hold, unless --span says otherwise. A candidate is listed if no other one beats it: acknowledges writes from the same place, is
+/// no worse in capacity, p99, programs a host page, mean time to data loss, persistent memory and memory of maps, and better in
+/// one of them. A p99 that is lower only within its 95 % interval beats nothing. The failure rate of a member grows with its
+/// erases, as in paper 001: the member that is erased least lives --mttf. Runs that exist are not computed again.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {
@@ -111,7 +114,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Array")]
     set: Vec<Setting>,
 
-    /// Mean time to failure of the member that is erased least, as in 4y or 2Mh [default: 4y]
+    /// Mean time to failure of the member that is erased least, as in 4y or 2Mh; mean times to data loss are in years then
+    ///
+    /// Without it, they are ratios to that of the candidate that loses data first, where that member lives 4 years.
     #[arg(long, value_name = "TIME", help_heading = "Array")]
     mttf: Option<LongTime>,
 
@@ -146,10 +151,6 @@ struct Candidate {
     rates: [f64; 2],
     /// The window over the time of the arrivals, the most of all seeds; 0 unless in open loop.
     behind: f64,
-    /// Bytes of persistent memory in use at a time, the most of all seeds.
-    persistent: u64,
-    /// The place of a write when it is acknowledged.
-    acknowledges: &'static str,
 }
 
 /// A scheme that does not work over a number of members, and the reason.
@@ -171,7 +172,10 @@ pub(crate) fn run(args: Args, context: &mut Context<'_>) -> Outcome {
         return Err(reason.unwrap_or_else(none).within("no scheme works over these members"));
     }
     age(&mut candidates, args.mttf);
-    candidates.sort_by(|a, b| mean(&a.offer.p99_ns).total_cmp(&mean(&b.offer.p99_ns)));
+    candidates.sort_by(|a, b| {
+        let key = |it: &Candidate| (it.offer.acknowledges != MEMBERS, it.offer.acknowledges);
+        key(a).cmp(&key(b)).then(mean(&a.offer.p99_ns).total_cmp(&mean(&b.offer.p99_ns)))
+    });
     let offers: Vec<Offer> = candidates.iter().map(|candidate| candidate.offer.clone()).collect();
     let beaten = beaten_by(&offers);
     let span = span.unwrap_or_default();
@@ -295,7 +299,10 @@ impl Args {
         let p99s = (0..candidates.len()).filter(listed).map(|at| mean(&candidates[at].offer.p99_ns));
         let unit = Unit::of(p99s.map(|ns| ("response_p99_ns", ns)));
         let (p99, margin_head) = (format!("p99_{}", unit.name), format!("±_{}", unit.name));
+        let soonest = soonest(candidates);
+        let mttdl = if self.mttf.is_some() { "MTTDL_years" } else { "MTTDL_ratio" };
         let mut columns = vec![
+            "ack",
             "scheme",
             "members",
             "usable",
@@ -304,19 +311,23 @@ impl Args {
             "requests/s",
             "MiB/s",
             "programs/page",
-            "MTTDL_years",
+            mttdl,
             "maps",
             "persistent",
-            "ack",
         ];
         if self.all {
             columns.push("beaten_by");
         }
         let mut table = Table::new(&columns);
         for at in (0..candidates.len()).filter(listed) {
-            let Candidate { name, layout, offer, acknowledges, rates, persistent, .. } = &candidates[at];
+            let Candidate { name, layout, offer, rates, .. } = &candidates[at];
             let in_unit = |ns: f64| significant(ns / unit.size);
+            let lives = match self.mttf {
+                Some(_) => format!("{:.3e}", offer.mttdl_years),
+                None => significant(offer.mttdl_years / soonest),
+            };
             let mut cells = vec![
+                json!(offer.acknowledges),
                 json!(name),
                 json!(layout.to_string()),
                 json!(human::bytes(offer.capacity)),
@@ -325,10 +336,9 @@ impl Args {
                 json!(significant(rates[0])),
                 json!(significant(rates[1])),
                 json!(format!("{:.2}", mean(&offer.programs))),
-                json!(format!("{:.3e}", offer.mttdl_years)),
+                json!(lives),
                 json!(human::bytes(offer.map_bytes)),
-                json!(human::bytes(*persistent)),
-                json!(acknowledges),
+                json!(human::bytes(offer.persistent)),
             ];
             if self.all {
                 let by = |other: usize| format!("{}, {}", candidates[other].name, candidates[other].layout);
@@ -340,7 +350,9 @@ impl Args {
         let others = beaten.iter().flatten().count();
         let mut text = String::new();
         if others > 0 && !self.all {
-            let line = format!("\n{others} more candidates are no better in anything; --all lists them");
+            let line = format!(
+                "\n{others} more candidates are beaten by one with the same acknowledgement; --all lists them"
+            );
             wrap(&line, 0, width(), &mut text);
         }
         if self.seeds.get() == 1 {
@@ -379,10 +391,10 @@ impl Args {
         skipped: &[Skipped],
         span: u64,
     ) -> Value {
+        let soonest = soonest(candidates);
         let names = |at: usize| json!({ "scheme": candidates[at].name, "members": candidates[at].layout });
         let rows = candidates.iter().zip(beaten).map(|(candidate, beaten)| {
-            let Candidate { name, layout, offer, erases, acknowledges, rates, behind, persistent, .. } =
-                candidate;
+            let Candidate { name, layout, offer, erases, rates, behind, .. } = candidate;
             json!({
                 "scheme": name,
                 "members": layout,
@@ -393,11 +405,12 @@ impl Args {
                 "mib_per_second": rates[1],
                 "window_over_arrivals": behind,
                 "programs_per_host_page": mean(&offer.programs),
-                "mttdl_years": offer.mttdl_years,
+                "mttdl_years": self.mttf.map(|_| offer.mttdl_years),
+                "mttdl_ratio": offer.mttdl_years / soonest,
                 "map_bytes": offer.map_bytes,
-                "persistent_peak_bytes": persistent,
+                "persistent_peak_bytes": offer.persistent,
                 "erases_a_member": erases,
-                "acknowledges": acknowledges,
+                "acknowledges": offer.acknowledges,
                 "beaten_by": beaten.map(names),
                 "command": self.command(candidate, span),
             })
@@ -431,8 +444,10 @@ impl Candidate {
             name: runs[0].scheme.clone(),
             layout,
             offer: Offer {
+                acknowledges: acknowledges(runs[0].run.inputs()).unwrap_or("?"),
                 capacity,
                 mttdl_years: 0.0,
+                persistent: all("persistent_peak_bytes").into_iter().fold(0.0, f64::max) as u64,
                 map_bytes: all("map_bytes").into_iter().fold(0.0, f64::max) as u64,
                 p99_ns: all("response_p99_ns"),
                 programs: all("programs_per_host_page"),
@@ -440,11 +455,14 @@ impl Candidate {
             erases: mean(&erases),
             rates: ["requests_per_second", "mib_per_second"].map(|name| mean(&all(name))),
             behind: all(BEHIND).into_iter().fold(0.0, f64::max),
-            persistent: all("persistent_peak_bytes").into_iter().fold(0.0, f64::max) as u64,
-            acknowledges: acknowledges(runs[0].run.inputs()).unwrap_or("?"),
             worn: worn[0].clone(),
         })
     }
+}
+
+/// The least mean time to data loss, in years.
+fn soonest(candidates: &[Candidate]) -> f64 {
+    candidates.iter().map(|candidate| candidate.offer.mttdl_years).fold(f64::INFINITY, f64::min)
 }
 
 /// Fills in the mean times to data loss: a member fails as many times as often as it is erased as often as the one that is

@@ -5,6 +5,7 @@ mod check;
 mod clean;
 mod open;
 mod place;
+pub(crate) mod report;
 mod run;
 mod show;
 mod status;
@@ -19,6 +20,7 @@ const EXAMPLES: &[Example] = &[
     ("stripewise study check study.toml", "what a study would run, and what it costs"),
     ("stripewise study run study.toml", "run it, or continue with it"),
     ("stripewise study show study.toml", "its results, with intervals"),
+    ("stripewise report study.toml", "figures over its axes, in one HTML file"),
 ];
 
 /// Run studies of many runs, described by a file

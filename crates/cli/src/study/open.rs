@@ -1,6 +1,6 @@
 //! What the commands about studies share: the file, its store, and how their errors end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use stripewise_study::{Error, Plan, StudyFile, StudyStore};
@@ -38,6 +38,11 @@ pub(crate) struct StoreArgs {
 }
 
 impl StoreArgs {
+    /// The study of a file, with its results at `store` or where the file says.
+    pub(crate) fn of(file: &Path, store: Option<&Path>) -> Self {
+        Self { study: FileArgs { file: file.to_owned() }, store: store.map(Path::to_owned) }
+    }
+
     pub(crate) fn open(&self) -> Outcome<(Plan, StudyStore)> {
         let plan = self.study.plan()?;
         let store = self.store_of(plan.file())?;
@@ -59,6 +64,16 @@ impl StoreArgs {
     fn store_of(&self, file: &StudyFile) -> Outcome<StudyStore> {
         Ok(StudyStore::open(self.store.as_ref().unwrap_or(&file.store))?)
     }
+}
+
+/// What the texts of an option stand for.
+pub(crate) fn given<T>(
+    option: &str,
+    texts: &[String],
+    of: impl Fn(&str) -> Result<T, String>,
+) -> Outcome<Vec<T>> {
+    let one = |text: &String| of(text).map_err(|message| Failure::usage(format!("{option}: {message}")));
+    texts.iter().map(one).collect()
 }
 
 /// Processor time in the unit that fits.

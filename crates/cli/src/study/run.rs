@@ -22,6 +22,7 @@ use crate::interrupt;
 use crate::progress::{Bar, Progress};
 use crate::study::open::{StoreArgs, cpu};
 use crate::study::place::hand_over;
+use crate::study::report::write_beside;
 
 const EXAMPLES: &[Example] = &[
     ("stripewise study run study.toml", "all runs that are not there yet"),
@@ -51,7 +52,7 @@ const SOME_FAILED: u8 = 3;
 /// Worker processes make the runs, and commit finished ones in batches of half a minute. To resume a study that was interrupted
 /// or killed, run it again. A run that failed is tried again as often as the study file says; combinations that do not fit are
 /// left out. A run that ends its worker, or needs more memory than the study file allows, fails; the others are made. At the
-/// end the catalogue of the study has a row for each run, for polars and DuckDB.
+/// end the catalogue of the study has a row for each run, for polars and DuckDB, and the report has figures over its axes.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section_and(EXAMPLES, EXIT_CODES))]
 pub(crate) struct Args {
@@ -222,5 +223,8 @@ fn print(
     for line in lines {
         writeln!(context.out, "{line}")?;
     }
-    Ok(())
+    match found + made > 0 && shard == Shard::ALL {
+        true => write_beside(plan, store, context),
+        false => Ok(()),
+    }
 }

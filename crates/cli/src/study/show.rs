@@ -4,13 +4,13 @@ use clap::Args as ClapArgs;
 use serde_json::{Map, Value, json};
 use stripewise_results::paired::Kind;
 use stripewise_results::summary::{Unit, significant};
-use stripewise_study::{Plan, Point, Shown, figure_of, reason, visit};
+use stripewise_study::{Plan, Point, Shown, figure_of, point_of, reason, visit};
 
 use crate::comparison::Patient;
 use crate::context::Context;
 use crate::examples::{Example, section};
 use crate::failure::{Failure, Outcome};
-use crate::study::open::StoreArgs;
+use crate::study::open::{StoreArgs, given};
 use crate::table::Table;
 
 const EXAMPLES: &[Example] = &[
@@ -46,30 +46,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Axis and value of each `--only`.
-fn filters(args: &Args, plan: &Plan) -> Outcome<Vec<(String, String)>> {
-    let mut filters = Vec::new();
-    for text in &args.only {
-        let (key, value) =
-            text.split_once('=').ok_or_else(|| Failure::usage("--only: expected AXIS=VALUE"))?;
-        let axis = plan.file().axes.iter().find(|axis| axis.key == key);
-        let known: Vec<&str> = plan.file().axes.iter().map(|axis| axis.key.as_str()).collect();
-        let unknown = |what: &str, name: &str, known: &[&str]| {
-            Failure::usage(format!("--only: {}", stripewise_base::suggest::unknown(what, name, known)))
-        };
-        let axis = axis.ok_or_else(|| unknown("axis", key, &known))?;
-        let known: Vec<&str> = axis.values.iter().map(|value| value.shown.as_str()).collect();
-        if !known.contains(&value) {
-            return Err(unknown("value", value, &known));
-        }
-        filters.push((key.to_owned(), value.to_owned()));
-    }
-    Ok(filters)
-}
-
 pub(crate) fn run(args: &Args, context: &mut Context<'_>) -> Outcome {
     let (plan, store) = args.store.open()?;
-    let filters = filters(args, &plan)?;
+    let filters: Vec<(String, String)> = given("--only", &args.only, |text| point_of(&plan, text))?;
     let figure = match &args.figure {
         Some(name) => figure_of(name).map_err(|message| Failure::usage(format!("--figure: {message}")))?,
         None => plan.file().replicate.figure.clone(),

@@ -35,7 +35,10 @@ fn every_scheme_runs_over_every_number_of_members_that_it_takes() {
         row[key].as_f64().expect("a number")
     };
     assert!(of("baseline ssd:4", "capacity_bytes") > of("baseline ssd:3", "capacity_bytes"));
-    assert!(of("raid6 ssd:4", "mttdl_years") > of("baseline ssd:4", "mttdl_years"));
+    assert!(of("raid6 ssd:4", "mttdl_ratio") > of("baseline ssd:4", "mttdl_ratio"));
+    let ratios = || candidates.iter().map(|row| row["mttdl_ratio"].as_f64().expect("a number"));
+    assert_eq!(ratios().fold(f64::INFINITY, f64::min), 1.0, "to the one that loses data first");
+    assert!(candidates.iter().all(|row| row["mttdl_years"].is_null()), "no failure rate was given");
     // A candidate that is beaten is beaten by one that is no worse in anything.
     let beaten: Vec<&Value> = candidates.iter().filter(|row| !row["beaten_by"].is_null()).collect();
     assert!(beaten.len() < candidates.len());
@@ -47,7 +50,13 @@ fn every_scheme_runs_over_every_number_of_members_that_it_takes() {
                     && other["members"] == row["beaten_by"]["members"]
             })
             .expect("a candidate");
-        for (key, sign) in [("capacity_bytes", 1.0), ("mttdl_years", 1.0), ("response_p99_ns", -1.0)] {
+        assert_eq!(other["acknowledges"], row["acknowledges"]);
+        for (key, sign) in [
+            ("capacity_bytes", 1.0),
+            ("mttdl_ratio", 1.0),
+            ("persistent_peak_bytes", -1.0),
+            ("response_p99_ns", -1.0),
+        ] {
             let value = |row: &Value| sign * row[key].as_f64().expect("a number");
             assert!(value(other) >= value(row), "{key}: {row} {other}");
         }
@@ -68,11 +77,12 @@ fn the_table_lists_those_that_no_other_beats_and_says_how_many_more_there_are() 
     let sandbox = Sandbox::new();
     let table = sandbox.run(&format!("{LINE} --members 4")).success();
     let all = sandbox.run(&format!("{LINE} --members 4 --all")).success();
-    assert!(all.contains("BEATEN BY"), "{all}");
+    assert!(all.contains("BEATEN BY") && all.contains("MTTDL RATIO"), "{all}");
+    assert!(sandbox.run(&format!("{LINE} --members 4 --mttf 2Mh")).success().contains("MTTDL YEARS"));
     let rows = |text: &str| text.lines().filter(|line| line.contains("  ssd:4  ")).count();
     assert_eq!(rows(&all), 4);
     let more = 4 - rows(&table);
-    assert_eq!(table.contains(&format!("{more} more candidates are no better")), more > 0, "{table}");
+    assert_eq!(table.contains(&format!("{more} more candidates are beaten")), more > 0, "{table}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn every_command_of_the_pages_is_understood() {
 /// The reference: the long help of every command.
 fn reference() -> String {
     let mut text = "# Command reference\n\n\
-        The long help of every command, as `--help` prints it. The [tutorials](../tutorials/compare-schemes.md) go \
+        Every command with its options, as `--help` describes them. The [tutorials](../tutorials/compare-schemes.md) go \
         through their use. \
         This page is made by a test: `STRIPEWISE_BLESS=1 cargo test -p stripewise --test it docs`.\n"
         .to_owned();
@@ -63,7 +63,7 @@ fn reference() -> String {
     section("stripewise", &mut command, &shared, &mut text);
     let _ = write!(text, "\n## Common options\n\nMany commands have these options.\n\n");
     let options: Vec<&str> = shared.values().map(String::as_str).collect();
-    block(&options.join("\n\n"), &mut text);
+    text.push_str(&options.join("\n"));
     text
 }
 
@@ -80,11 +80,15 @@ fn links(command: &clap::Command, path: &str) -> Vec<String> {
         .collect()
 }
 
-/// The options that at least [`MANY`] commands have, the same in all: how each looks, and its help.
+/// The options that at least [`MANY`] commands have, the same in all: how each looks, and its part of the page.
 fn shared(program: &clap::Command) -> BTreeMap<String, String> {
     fn count(command: &clap::Command, all: &mut BTreeMap<String, (u32, String)>) {
         for option in command.get_arguments().filter(|option| is_common(option)) {
-            all.entry(look(option)).or_insert_with(|| (0, alone(command, option))).0 += 1;
+            let described = || {
+                let long = option.get_long().unwrap_or_default();
+                (0, described(&format!("### `--{long}`"), option))
+            };
+            all.entry(look(option)).or_insert_with(described).0 += 1;
         }
         command.get_subcommands().filter(|sub| sub.get_name() != "help").for_each(|sub| count(sub, all));
     }
@@ -93,20 +97,16 @@ fn shared(program: &clap::Command) -> BTreeMap<String, String> {
     all.into_iter().filter(|(_, (count, _))| *count >= MANY).map(|(look, (_, help))| (look, help)).collect()
 }
 
-/// The help of one option of a command.
-fn alone(command: &clap::Command, option: &clap::Arg) -> String {
-    let others = command.get_arguments().filter(|other| other.get_id() != option.get_id());
-    let others: Vec<clap::Id> = others.map(|other| other.get_id().clone()).collect();
-    let hide = |shown: clap::Command, id| shown.mut_arg(id, |other| other.hide(true));
-    let shown = others.into_iter().fold(command.clone(), hide);
-    shown.help_template("{options}").render_long_help().to_string().trim_end().to_owned()
-}
-
 const MANY: u32 = 3;
 
 /// Whether an option may be described apart from its command: `--help` and positions may not.
 fn is_common(option: &clap::Arg) -> bool {
-    option.get_long().is_some_and(|long| long != "help" && long != "version") && !option.is_hide_set()
+    option.get_long().is_some_and(|long| !is_everywhere(long)) && !option.is_hide_set()
+}
+
+/// Whether all commands have an option that says nothing of them.
+fn is_everywhere(long: &str) -> bool {
+    ["help", "version"].contains(&long)
 }
 
 /// All that a help text shows of an option.
@@ -120,22 +120,95 @@ fn look(option: &clap::Arg) -> String {
     )
 }
 
-fn section(path: &str, command: &mut clap::Command, shared: &BTreeMap<String, String>, text: &mut String) {
-    let is_shared = |option: &&clap::Arg| is_common(option) && shared.contains_key(&look(option));
-    let common: Vec<(clap::Id, String)> = command
-        .get_arguments()
-        .filter(is_shared)
-        .map(|option| (option.get_id().clone(), format!("`--{}`", option.get_long().unwrap_or_default())))
-        .collect();
-    let mut shown = command.clone();
-    for (id, _) in &common {
-        shown = shown.mut_arg(id, |option| option.hide(true));
+/// A heading, the form of an option or argument, and its help.
+fn described(heading: &str, option: &clap::Arg) -> String {
+    let mut text = format!("{heading}\n\n");
+    let names = option.get_value_names().unwrap_or_default();
+    let value = if option.get_action().takes_values() && !names.is_empty() {
+        format!(" <{}>", names.join("> <"))
+    } else {
+        String::new()
+    };
+    let short = option.get_short().map(|short| format!("`-{short}{value}`, ")).unwrap_or_default();
+    if let Some(long) = option.get_long() {
+        let _ = write!(text, "{short}`--{long}{value}`\n\n");
     }
+    let help = option.get_long_help().or(option.get_help()).map(ToString::to_string).unwrap_or_default();
+    let _ = writeln!(text, "{}", prose(&help));
+    let defaults: Vec<String> =
+        option.get_default_values().iter().map(|value| format!("`{}`", value.to_string_lossy())).collect();
+    if !defaults.is_empty() && option.get_action().takes_values() && !option.is_hide_default_value_set() {
+        let _ = write!(text, "\nDefault: {}.\n", defaults.join(", "));
+    }
+    let values = option.get_possible_values();
+    if option.get_action().takes_values() && !values.is_empty() && !option.is_hide_possible_values_set() {
+        text.push('\n');
+        for value in values.iter().filter(|value| !value.is_hide_set()) {
+            let help = value.get_help().map(|help| format!(": {}", prose(&help.to_string())));
+            let _ = writeln!(text, "- `{}`{}", value.get_name(), help.unwrap_or_default());
+        }
+    }
+    text
+}
+
+/// Help of the program as text of a page: no letter of it is a mark of the page but the backquotes.
+fn prose(help: &str) -> String {
+    let mut text = String::new();
+    for (at, part) in help.split('`').enumerate() {
+        if at > 0 {
+            text.push('`');
+        }
+        for letter in part.chars() {
+            if at % 2 == 0 && matches!(letter, '<' | '>' | '*' | '_' | '[' | ']' | '|' | '\\') {
+                text.push('\\');
+            }
+            text.push(letter);
+        }
+    }
+    text
+}
+
+fn section(path: &str, command: &mut clap::Command, shared: &BTreeMap<String, String>, text: &mut String) {
     let _ = write!(text, "\n## {path}\n\n");
-    block(&shown.render_long_help().to_string(), text);
+    let usage = command.clone().render_usage().to_string();
+    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    let has_list = command.get_subcommands().any(|sub| sub.get_name() != "help");
+    if has_list {
+        // Without options: each has its own part below.
+        let ids: Vec<clap::Id> = command.get_arguments().map(|option| option.get_id().clone()).collect();
+        let hide = |shown: clap::Command, id| shown.mut_arg(id, |option| option.hide(true));
+        let mut bare = ids.into_iter().fold(command.clone(), hide).after_help("").after_long_help("");
+        let help = bare.render_long_help().to_string();
+        block(help.trim_end().trim_end_matches("Options:"), text);
+    } else {
+        let _ = write!(text, "{}\n\n", prose(&about));
+        block(&usage, text);
+    }
+    let after = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+    if let Some(after) = after.filter(|after| !after.is_empty()) {
+        text.push('\n');
+        block(&after, text);
+    }
+    let own = |option: &&clap::Arg| {
+        let is_shared = is_common(option) && shared.contains_key(&look(option));
+        !option.is_hide_set() && !option.get_long().is_some_and(is_everywhere) && !is_shared
+    };
+    let name = path.trim_start_matches("stripewise ");
+    for option in command.get_arguments().filter(own) {
+        let called = match option.get_long() {
+            Some(long) => format!("--{long}"),
+            None => option.get_value_names().unwrap_or_default().join(" "),
+        };
+        let heading = format!("### `{name} {called}`");
+        let _ = write!(text, "\n{}", described(&heading, option));
+    }
+    let common: Vec<String> = command
+        .get_arguments()
+        .filter(|option| is_common(option) && shared.contains_key(&look(option)))
+        .map(|option| option.get_long().map(|long| format!("[`--{long}`](#--{long})")).unwrap_or_default())
+        .collect();
     if !common.is_empty() {
-        let names: Vec<&str> = common.iter().map(|(_, name)| name.as_str()).collect();
-        let _ = write!(text, "\n[Common options](#common-options): {}.\n", names.join(", "));
+        let _ = write!(text, "\nCommon options: {}.\n", common.join(", "));
     }
     for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
         let path = format!("{path} {}", sub.get_name());

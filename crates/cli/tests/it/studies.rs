@@ -56,6 +56,38 @@ fn a_study_is_checked_run_and_shown() {
 }
 
 #[test]
+fn a_study_ends_in_a_report_and_another_shows_what_is_asked_for() {
+    let sandbox = sandbox();
+    let none = sandbox.run("report study.toml").failure(1);
+    assert!(none.contains("stripewise study run study.toml"), "{none}");
+    let made = sandbox.run("study run study.toml").success();
+    assert!(made.contains("report    study.results/report.html"), "{made}");
+    let read = |name: &str| std::fs::read_to_string(sandbox.path().join(name)).expect("a report");
+    let html = read("study.results/report.html");
+    for part in ["over-1-1", "over-1-3", "summary", "points"] {
+        assert!(html.contains(&format!("id=\"{part}\"")), "{part} is missing");
+    }
+    assert!(html.contains("programs_per_host_page over pacing") && html.contains("24 runs, 6 seeds a point"));
+    assert!(!html.contains("over members"), "the other members fit no scheme");
+    let asked = "report study.toml --figure p99_ns --over pacing --only members=channel -o some.html";
+    assert_eq!(sandbox.run(asked).success(), "report    some.html\n");
+    let html = read("some.html");
+    assert!(html.contains("response_p99 over pacing") && !html.contains("id=\"over-1-2\""));
+    for (options, message) in [
+        ("study.toml --over pace", "--over: unknown axis `pace`; did you mean `pacing`?"),
+        ("study.toml --only pacing=closed:3", "--only: unknown value `closed:3`"),
+        ("study.toml --figure p98", "--figure: unknown figure `p98`"),
+        ("study.toml study.results", "a study has a report of its own"),
+        ("--over pacing", "give its file"),
+    ] {
+        let error = sandbox.run(&format!("report {options}")).failure(2);
+        assert!(error.contains(message), "{options}: {error}");
+    }
+    let error = sandbox.run("report study.results").failure(1);
+    assert!(error.contains("study.results has the results of a study; give the study file"), "{error}");
+}
+
+#[test]
 fn a_label_names_a_scheme_of_a_study_and_tables_name_their_units() {
     let sandbox = Sandbox::new();
     let labelled = STUDY.replace("\"bpu\"", "\"mine=baseline,update.tie=rcw,geometry.chunk=16KiB\"");

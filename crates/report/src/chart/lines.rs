@@ -15,6 +15,8 @@ pub(crate) struct Line {
     pub(crate) name: String,
     /// The points from left to right.
     pub(crate) points: Vec<(f64, f64)>,
+    /// The ends of the interval of each point, drawn as a band; empty without intervals.
+    pub(crate) band: Vec<(f64, f64)>,
     /// Its tooltip.
     pub(crate) tip: String,
 }
@@ -34,13 +36,15 @@ pub(crate) enum Across<'a> {
     Number(&'a str),
     /// Plain numbers on a logarithmic axis, with this name.
     LogNumber(&'a str),
+    /// The values of this axis, rising, each with its text; logarithmic if they are far apart.
+    Values(&'a str, &'a [(f64, String)]),
 }
 
 impl Across<'_> {
     fn name(&self) -> &str {
         match self {
             Self::Time(name) | Self::LogTime(name) | Self::Instant(name) => name,
-            Self::Count(name) | Self::Number(name) | Self::LogNumber(name) => name,
+            Self::Count(name) | Self::Number(name) | Self::LogNumber(name) | Self::Values(name, _) => name,
         }
     }
 
@@ -58,8 +62,8 @@ pub(crate) enum Up {
     Tail(usize),
     /// Times in nanoseconds, from the least to the largest on a logarithmic axis if they are far apart.
     Time,
-    /// Plain numbers from zero on.
-    Amount,
+    /// Plain numbers from zero on, in this unit.
+    Amount(Unit),
     /// Ratios, 1 among them, on a logarithmic axis if they are far apart.
     Ratio,
 }
@@ -91,14 +95,21 @@ impl Lines<'_> {
         let most = times().fold(0.0, f64::max);
         let least = times().filter(|&time| time > 0.0).fold(most, f64::min);
         let unit = match self.across {
-            Across::Count(_) | Across::Number(_) | Across::LogNumber(_) => Unit::ONE,
+            Across::Count(_) | Across::Number(_) | Across::LogNumber(_) | Across::Values(..) => Unit::ONE,
             _ => Unit::of_time(most),
         };
         let is_count = matches!(self.across, Across::Count(_));
         let is_time = matches!(self.across, Across::Time(_)) && most / least >= LOG_FROM;
-        let log =
-            least > 0.0 && (is_time || matches!(self.across, Across::LogTime(_) | Across::LogNumber(_)));
+        let values = if let Across::Values(_, values) = self.across { values } else { &[] };
+        let log = match values {
+            [(first, _), .., (last, _)] => *first > 0.0 && last / first >= LOG_FROM,
+            _ => {
+                let is_log = matches!(self.across, Across::LogTime(_) | Across::LogNumber(_));
+                least > 0.0 && (is_time || is_log)
+            }
+        };
         let across = match most / least.max(1.0) {
+            _ if !values.is_empty() => Scale::at(values, log),
             _ if matches!(self.across, Across::Instant(_)) => Scale::linear(0.0, most, unit, 10),
             _ if is_count => Scale::around(least, most, unit, (most - least) as usize),
             _ if log => Scale::log(least, most, unit),
@@ -144,6 +155,10 @@ impl Lines<'_> {
             };
             if let Some(look) = line.look {
                 svg.begin_series(look, "");
+                let ends = line.points.iter().zip(&line.band);
+                let ends: Vec<_> =
+                    ends.map(|((x, _), (low, high))| (place(*x), height(*low), height(*high))).collect();
+                svg.band(look, &ends);
             }
             svg.path(&class, &points, &line.tip);
             if let Some(look) = line.look {
@@ -166,13 +181,14 @@ impl Lines<'_> {
 
     /// The vertical axis, its unit, and whether it is logarithmic.
     fn upward(&self) -> (Scale, Unit, bool) {
-        let heights = || self.lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-        let heights = || heights().filter(|height| height.is_finite());
+        let ends = |line: &Line| line.band.iter().flat_map(|(low, high)| [*low, *high]).collect::<Vec<_>>();
+        let all = |line: &Line| line.points.iter().map(|point| point.1).chain(ends(line)).collect::<Vec<_>>();
+        let heights = || self.lines.iter().flat_map(all).filter(|height| height.is_finite());
         let most = heights().fold(0.0, f64::max);
         match self.up {
             Up::Range(low, high) => (Scale::linear(low, high, Unit::ONE, 5), Unit::ONE, false),
             Up::Tail(nines) => (Scale::tail(nines), Unit::ONE, false),
-            Up::Amount => (Scale::linear(0.0, most, Unit::ONE, 5), Unit::ONE, false),
+            Up::Amount(unit) => (Scale::linear(0.0, most, unit, 5), unit, false),
             Up::Ratio => {
                 let (least, most) = heights()
                     .fold((1.0, 1.0), |(least, most), ratio| (f64::min(least, ratio), f64::max(most, ratio)));
@@ -181,14 +197,7 @@ impl Lines<'_> {
                     false => (Scale::around(least, most, Unit::ONE, 5), Unit::ONE, false),
                 }
             }
-            Up::Time => {
-                let least = heights().filter(|&height| height > 0.0).fold(most, f64::min);
-                let unit = Unit::of_time(most);
-                match least > 0.0 && most / least >= LOG_FROM {
-                    true => (Scale::log(least, most, unit), unit, true),
-                    false => (Scale::linear(0.0, most, unit, 5), unit, false),
-                }
-            }
+            Up::Time => of_times(heights()),
         }
     }
 
@@ -197,6 +206,7 @@ impl Lines<'_> {
             look: line.look,
             name: line.name.clone(),
             points: line.points.clone(),
+            band: line.band.clone(),
         };
         let in_ns =
             |name: &str, is_time: bool| if is_time { format!("{name} (ns)") } else { name.to_owned() };
@@ -208,8 +218,19 @@ impl Lines<'_> {
     }
 }
 
+/// An axis for times in nanoseconds, its unit, and whether it is logarithmic: it is if they are far apart.
+pub(super) fn of_times(times: impl Iterator<Item = f64> + Clone) -> (Scale, Unit, bool) {
+    let most = times.clone().fold(0.0, f64::max);
+    let least = times.filter(|&time| time > 0.0).fold(most, f64::min);
+    let unit = Unit::of_time(most);
+    match least > 0.0 && most / least >= LOG_FROM {
+        true => (Scale::log(least, most, unit), unit, true),
+        false => (Scale::linear(0.0, most, unit, 5), unit, false),
+    }
+}
+
 /// The name of an axis with its unit.
-fn titled(name: &str, unit: Unit, is_log: bool) -> String {
+pub(super) fn titled(name: &str, unit: Unit, is_log: bool) -> String {
     match (unit.name, is_log) {
         ("", false) => name.to_owned(),
         ("", true) => format!("{name} (logarithmic)"),
@@ -253,7 +274,8 @@ mod tests {
     #[test]
     fn counts_have_a_tick_each_and_no_unit() {
         let points = (1..=9).map(|at| (f64::from(at), f64::from(at) / 9.0)).collect();
-        let lines = [Line { look: Some(Look(0)), name: String::new(), points, tip: String::new() }];
+        let lines =
+            [Line { look: Some(Look(0)), name: String::new(), points, band: Vec::new(), tip: String::new() }];
         let (title, description, upward) = ("t", "d", "share");
         let across = Across::Count("SSDs");
         let chart = Lines {
@@ -273,7 +295,13 @@ mod tests {
     }
 
     fn draw(points: Vec<(f64, f64)>) -> String {
-        let lines = [Line { look: Some(Look(2)), name: String::new(), points, tip: "a scheme".to_owned() }];
+        let lines = [Line {
+            look: Some(Look(2)),
+            name: String::new(),
+            points,
+            band: Vec::new(),
+            tip: "a scheme".to_owned(),
+        }];
         let chart = Lines {
             title: "t",
             description: "d",
@@ -298,9 +326,15 @@ mod tests {
     /// A slice without requests has no response time: the line ends before it, and another begins after it.
     #[test]
     fn a_gap_is_a_gap_on_every_axis() {
-        for up in [Up::Time, Up::Tail(3), Up::Ratio, Up::Amount] {
+        for up in [Up::Time, Up::Tail(3), Up::Ratio, Up::Amount(Unit::ONE)] {
             let points = vec![(1.0, 1.0), (2.0, 2.0), (3.0, f64::NAN), (4.0, 1.0), (5.0, 90.0)];
-            let lines = [Line { look: Some(Look(0)), name: String::new(), points, tip: String::new() }];
+            let lines = [Line {
+                look: Some(Look(0)),
+                name: String::new(),
+                points,
+                band: Vec::new(),
+                tip: String::new(),
+            }];
             let (title, description, upward) = ("t", "d", "response");
             let across = Across::Instant("time");
             let chart = Lines { title, description, across, upward, up, lines: &lines, reference: None };

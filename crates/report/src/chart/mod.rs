@@ -1,20 +1,24 @@
-//! A small chart layer: bars, strips and lines as inline SVG.
+//! A small chart layer: bars, strips, lines, heat maps and scatter plots as inline SVG.
 //!
 //! Colours, text sizes and hatches are classes and variables of the page's style sheet, so one drawing serves light,
 //! dark and print. Drawings are 360 units wide unless they need more, so their text stays readable on a phone.
 
 mod bars;
+mod heat;
 mod lines;
 mod look;
 mod scale;
+mod scatter;
 mod strips;
 mod svg;
 mod values;
 
 pub(crate) use bars::{Bar, Bars, Group, Spread};
+pub(crate) use heat::{Heat, HeatCell};
 pub(crate) use lines::{Across, Line, Lines, Up};
 pub(crate) use look::{Look, hatches, swatch};
 pub(crate) use scale::{Unit, figure, time};
+pub(crate) use scatter::{Dot, Front, Scatter};
 pub(crate) use strips::{Part, Strip, Strips};
 pub(crate) use svg::escape;
 pub(crate) use values::Drawing;

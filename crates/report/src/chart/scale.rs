@@ -125,6 +125,17 @@ impl Scale {
         Self { low: low * unit.size, high: high * unit.size, kind: Kind::Log, unit, ticks }
     }
 
+    /// An axis with exactly these ticks, rising, from the first to the last. On a logarithmic one all are above zero.
+    pub(crate) fn at(ticks: &[(f64, String)], is_log: bool) -> Self {
+        let (low, high) = match ticks {
+            [(first, _), .., (last, _)] => (*first, *last),
+            [(only, _)] => (*only, only + 1.0),
+            [] => (0.0, 1.0),
+        };
+        let kind = if is_log { Kind::Log } else { Kind::Linear };
+        Self { low, high, kind, unit: Unit::ONE, ticks: ticks.to_vec() }
+    }
+
     /// A logarithmic axis from a power of ten no higher than half of `low` to one at or above `high`; both are above
     /// zero. So the bar of the least value has at least the height of a factor of two.
     pub(crate) fn decades(low: f64, high: f64, unit: Unit) -> Self {

@@ -135,6 +135,21 @@ impl Svg {
         self.body.push_str(r#""/></g>"#);
     }
 
+    /// The area between two heights at each place, in the look of its series. A place without a number interrupts it.
+    pub(crate) fn band(&mut self, look: Look, ends: &[(f64, f64, f64)]) {
+        let is_number = |(_, low, high): &(f64, f64, f64)| low.is_finite() && high.is_finite();
+        for part in ends.split(|end| !is_number(end)).filter(|part| part.len() > 1) {
+            self.push(format_args!(r#"<path class="band {}" d=""#, look.fill()));
+            let there = part.iter().map(|&(x, _, high)| (x, high));
+            let back = part.iter().rev().map(|&(x, low, _)| (x, low));
+            for (at, (x, y)) in there.chain(back).enumerate() {
+                let command = if at == 0 { 'M' } else { 'L' };
+                self.push(format_args!("{command}{x:.1} {y:.1}"));
+            }
+            self.body.push_str(r#""/>"#);
+        }
+    }
+
     /// Adds text that is SVG already.
     pub(crate) fn raw(&mut self, svg: &str) {
         self.body.push_str(svg);
@@ -142,6 +157,22 @@ impl Svg {
 
     /// The drawing, with a title and a description for screen readers. `id` is unique in the page.
     pub(crate) fn finish(self, id: &str, title: &str, description: &str, plot: &Plot) -> String {
+        let [left, top, right, bottom] = plot.area;
+        let read = if plot.is_level { r#" data-read="level""# } else { "" };
+        let axes = format!(
+            r#" data-plot="{left:.1} {top:.1} {right:.1} {bottom:.1}" data-x="{}" data-y="{}"{read}"#,
+            escape(&plot.across),
+            escape(&plot.upward)
+        );
+        self.finish_with(id, title, description, &axes)
+    }
+
+    /// The drawing, which the page's script leaves as it is.
+    pub(crate) fn finish_still(self, id: &str, title: &str, description: &str) -> String {
+        self.finish_with(id, title, description, "")
+    }
+
+    fn finish_with(self, id: &str, title: &str, description: &str, axes: &str) -> String {
         let Self { width, height, body } = self;
         let (title, description) = (escape(title), escape(description));
         // A wide drawing scrolls on a phone instead of shrinking to nothing; none grows beyond a readable text size.
@@ -151,15 +182,8 @@ impl Svg {
         let labels = format!(r#"<title id="{id}-t">{title}</title><desc id="{id}-d">{description}</desc>"#);
         let wide = if width > super::WIDTH * 1.1 { " wide" } else { "" };
         let view = format!(r#"viewBox="0 0 {width:.0} {height:.0}""#);
-        let [left, top, right, bottom] = plot.area;
-        let read = if plot.is_level { r#" data-read="level""# } else { "" };
-        let axes = format!(
-            r#"data-plot="{left:.1} {top:.1} {right:.1} {bottom:.1}" data-x="{}" data-y="{}"{read}"#,
-            escape(&plot.across),
-            escape(&plot.upward)
-        );
         format!(
-            r#"<svg class="chart{wide}" id="{id}" {view} style="{size}" {label} {axes}>{labels}{body}</svg>"#
+            r#"<svg class="chart{wide}" id="{id}" {view} style="{size}" {label}{axes}>{labels}{body}</svg>"#
         )
     }
 }

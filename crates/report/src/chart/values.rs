@@ -19,6 +19,10 @@ pub(crate) enum Values {
     Bars { axis: String, bars: Vec<ValueOfBar> },
     /// Parts of strips: the heading and the label of the strip, the part, and its length.
     Strips { axis: String, parts: Vec<(String, String, Look, f64)> },
+    /// Single points: the look of each, its name, and its place.
+    Dots { across: String, upward: String, dots: Vec<(Look, String, (f64, f64))> },
+    /// Cells of a grid: the column, the row, and the value.
+    Cells { across: String, upward: String, of: String, cells: Vec<(String, String, f64)> },
 }
 
 /// The group and the series of a bar, and its height with the ends of its whisker.
@@ -31,6 +35,8 @@ pub(crate) struct ValuesOfLine {
     /// Its own name; empty where the legend has it.
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
+    /// The ends of the interval of each point; empty without intervals.
+    pub(crate) band: Vec<(f64, f64)>,
 }
 
 impl Values {
@@ -44,7 +50,14 @@ impl Values {
                         _ => line.name.clone(),
                     };
                     let (x, y): (Vec<f64>, Vec<f64>) = line.points.iter().copied().unzip();
-                    json!({ "name": name, "s": line.look.map(|look| look.0), "x": numbers(&x), "y": numbers(&y) })
+                    let (look, x, y) = (line.look.map(|look| look.0), numbers(&x), numbers(&y));
+                    let mut of = json!({ "name": name, "s": look, "x": x, "y": y });
+                    if !line.band.is_empty() {
+                        let (low, high): (Vec<f64>, Vec<f64>) = line.band.iter().copied().unzip();
+                        of["low"] = numbers(&low).into();
+                        of["high"] = numbers(&high).into();
+                    }
+                    of
                 };
                 json!({ "kind": "lines", "x": across, "y": upward, "lines": lines.iter().map(of).collect::<Vec<_>>() })
             }
@@ -60,6 +73,17 @@ impl Values {
                     json!([heading, label, name_of(*look), number(*length)])
                 };
                 json!({ "kind": "strips", "x": axis, "rows": parts.iter().map(of).collect::<Vec<_>>() })
+            }
+            Self::Dots { across, upward, dots } => {
+                let of = |(look, name, (x, y)): &(Look, String, (f64, f64))| {
+                    json!([name_of(*look), name, number(*x), number(*y)])
+                };
+                json!({ "kind": "dots", "x": across, "y": upward, "rows": dots.iter().map(of).collect::<Vec<_>>() })
+            }
+            Self::Cells { across, upward, of: what, cells } => {
+                let of = |(column, row, value): &(String, String, f64)| json!([column, row, number(*value)]);
+                let rows: Vec<Value> = cells.iter().map(of).collect();
+                json!({ "kind": "cells", "x": across, "y": upward, "of": what, "rows": rows })
             }
         }
     }
@@ -84,6 +108,7 @@ mod tests {
             look,
             name: name.to_owned(),
             points: vec![(1.0, 0.1), (f64::NAN, 2.0)],
+            band: Vec::new(),
         };
         let lines = vec![line(Some(Look(3)), ""), line(None, "member 1")];
         let values = Values::Lines { across: "x".to_owned(), upward: "y".to_owned(), lines };

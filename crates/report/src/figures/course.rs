@@ -3,7 +3,7 @@
 
 use stripewise_results::Table;
 
-use crate::chart::{Across, Line, Lines, Up, figure, time};
+use crate::chart::{Across, Line, Lines, Unit, Up, figure, time};
 use crate::course::{self, Answered, Slices};
 use crate::error::Error;
 use crate::run::LoadedRun;
@@ -66,6 +66,7 @@ fn panel(
         look: Some(set.look(scheme)),
         name: String::new(),
         points: values.iter().enumerate().map(point).collect(),
+        band: Vec::new(),
         tip: (*scheme).to_owned(),
     };
     // The first scheme is drawn last, so it is not hidden where all are alike.
@@ -194,7 +195,7 @@ fn rates(set: &Set) -> Result<Figure, Error> {
             [("requests a second", "requests/s", requests), ("MiB a second", "MiB/s", mib)]
         {
             let id = format!("rates-{}", panels.len());
-            panels.push(panel(set, &scene, (&id, what, unit), Up::Amount, &values));
+            panels.push(panel(set, &scene, (&id, what, unit), Up::Amount(Unit::ONE), &values));
         }
     }
     Ok(Figure {
@@ -233,7 +234,7 @@ fn collections(set: &Set) -> Result<Figure, Error> {
         }
         let id = format!("gc-over-time-{}", panels.len());
         let what = "members that collect garbage";
-        panels.push(panel(set, &scene, (&id, what, "members"), Up::Amount, &found));
+        panels.push(panel(set, &scene, (&id, what, "members"), Up::Amount(Unit::ONE), &found));
     }
     Ok(Figure {
         id: "gc-over-time".to_owned(),
@@ -272,7 +273,7 @@ fn queues(set: &Set) -> Result<Figure, Error> {
         }
         for (what, values) in [("queue of a member, mean", means), ("longest queue of a member", largest)] {
             let id = format!("queues-{}", panels.len());
-            panels.push(panel(set, &scene, (&id, what, "operations"), Up::Amount, &values));
+            panels.push(panel(set, &scene, (&id, what, "operations"), Up::Amount(Unit::ONE), &values));
         }
     }
     Ok(Figure {

@@ -54,7 +54,7 @@ fn line_of(line: &RatioLine, look: Look) -> Line {
         [] => format!("{}: no break-even", line.name),
         _ => format!("{}: break-even at {}", line.name, places(line)),
     };
-    Line { look: Some(look), name: String::new(), points: line.points.clone(), tip }
+    Line { look: Some(look), name: String::new(), points: line.points.clone(), band: Vec::new(), tip }
 }
 
 /// The note on where the lines of a panel cross 1; none where none does.

@@ -64,7 +64,7 @@ pub(super) fn most_congested(set: &Set) -> Figure {
             let marks: String = most_of.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
             if operations.count() > 0 {
                 let name = format!("member {member}");
-                lines.push(Line { look, name, points: operations.tail(99.0), tip });
+                lines.push(Line { look, name, points: operations.tail(99.0), band: Vec::new(), tip });
             }
             data.row([
                 run.workload.clone().into(),

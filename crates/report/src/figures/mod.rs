@@ -20,7 +20,7 @@ mod whole;
 mod wording;
 mod zones;
 
-pub(crate) use figure::{Cell, Data, Figure, in_unit, unit_of};
+pub(crate) use figure::{Cell, Data, Figure, Key, Panel, in_unit, unit_of};
 
 use crate::beside::Paper;
 use crate::error::Error;

@@ -40,6 +40,7 @@ pub(super) fn distributions(set: &Set, structure: &str, named: Named) -> Figure 
                     look: Some(set.look(scheme)),
                     name: String::new(),
                     points: responses.tail(99.0),
+                    band: Vec::new(),
                     tip,
                 });
             }

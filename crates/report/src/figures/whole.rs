@@ -59,6 +59,7 @@ pub(super) fn distributions(set: &Set) -> Figure {
                         look: Some(set.look(scheme)),
                         name: String::new(),
                         points: responses.whole(nines),
+                        band: Vec::new(),
                         tip: format!("{workload}, {scheme}: 99.9 % of the {kind} within {}", text(99_900)),
                     });
                 }

@@ -39,7 +39,7 @@ pub(super) fn distributions(set: &Set) -> Figure {
             data.rows.push(cells);
             let two = figure(1.0 - share(1));
             let tip = format!("{}, {}: P(n >= 2) is {two}", scene.workload, CACHES[cache]);
-            lines.push(Line { look: Some(Look(cache)), name: String::new(), points, tip });
+            lines.push(Line { look: Some(Look(cache)), name: String::new(), points, band: Vec::new(), tip });
         }
         if lines.is_empty() {
             continue;
@@ -84,7 +84,7 @@ pub(in super::super) fn of_any_runs(set: &Set) -> Figure {
                     two.clone(),
                 ]);
                 let tip = format!("{workload}, {label}: in {two} of them two or more collect");
-                lines.push(Line { look: Some(look), name: String::new(), points, tip });
+                lines.push(Line { look: Some(look), name: String::new(), points, band: Vec::new(), tip });
             }
             if lines.is_empty() {
                 continue;
