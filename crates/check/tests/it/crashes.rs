@@ -207,7 +207,7 @@ fn twice_power_may_go_after_any_write_of_an_opening() {
 
 #[test]
 fn no_hole_after_any_crash_of_a_few_requests_without_any_members_that_parity_tolerates() {
-    let effort = Effort { states: 6, every: 3, cuts: 7 };
+    let effort = Effort { states: 6, every: 4, cuts: 7 };
     for kind in WHOLE {
         let mut all = Counts::default();
         for script in Script::ALL {

@@ -138,7 +138,7 @@ fn writes_that_share_few_rows_keep_every_promise() {
 
 #[test]
 fn more_seeds_keep_every_promise() {
-    stress(4000..20_000);
+    stress(4000..14_000);
 }
 
 #[test]

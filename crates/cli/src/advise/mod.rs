@@ -116,7 +116,7 @@ pub(crate) struct Args {
 
     /// Mean time to failure of the member that is erased least, as in 4y or 2Mh; mean times to data loss are in years then
     ///
-    /// Without it, they are ratios to that of the candidate that loses data first, where that member lives 4 years.
+    /// Without it, they are ratios to the least that is listed, where that member lives 4 years.
     #[arg(long, value_name = "TIME", help_heading = "Array")]
     mttf: Option<LongTime>,
 
@@ -299,7 +299,7 @@ impl Args {
         let p99s = (0..candidates.len()).filter(listed).map(|at| mean(&candidates[at].offer.p99_ns));
         let unit = Unit::of(p99s.map(|ns| ("response_p99_ns", ns)));
         let (p99, margin_head) = (format!("p99_{}", unit.name), format!("±_{}", unit.name));
-        let soonest = soonest(candidates);
+        let soonest = soonest((0..candidates.len()).filter(listed).map(|at| &candidates[at]));
         let mttdl = if self.mttf.is_some() { "MTTDL_years" } else { "MTTDL_ratio" };
         let mut columns = vec![
             "ack",
@@ -461,8 +461,8 @@ impl Candidate {
 }
 
 /// The least mean time to data loss, in years.
-fn soonest(candidates: &[Candidate]) -> f64 {
-    candidates.iter().map(|candidate| candidate.offer.mttdl_years).fold(f64::INFINITY, f64::min)
+fn soonest<'a>(candidates: impl IntoIterator<Item = &'a Candidate>) -> f64 {
+    candidates.into_iter().map(|candidate| candidate.offer.mttdl_years).fold(f64::INFINITY, f64::min)
 }
 
 /// Fills in the mean times to data loss: a member fails as many times as often as it is erased as often as the one that is

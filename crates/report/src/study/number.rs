@@ -1,4 +1,4 @@
-//! The numbers that the values of an axis are: `open:4`, `64KiB`, `70%`, `25us`.
+//! The numbers that the values of an axis are: `open:4`, `open:1/2`, `64KiB`, `70%`, `25us`.
 
 use stripewise_base::units::{Bytes, Count, Span};
 
@@ -11,7 +11,10 @@ pub(super) fn numbers(texts: &[String]) -> Option<Vec<f64>> {
         return None;
     }
     let kinds: [fn(&str) -> Option<f64>; 5] = [
-        |text| text.parse().ok(),
+        |text| match text.split_once('/') {
+            Some((over, under)) => Some(over.parse::<f64>().ok()? / under.parse::<f64>().ok()?),
+            None => text.parse().ok(),
+        },
         |text| text.strip_suffix('%')?.parse().ok(),
         |text| text.parse::<Count>().ok().map(|count| count.0 as f64),
         |text| text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64),
@@ -29,7 +32,7 @@ mod tests {
     #[test]
     fn values_are_numbers_where_all_of_them_are_of_one_kind() {
         let of = |texts: &[&str]| numbers(&texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["open:1", "open:2.5"]), Some(vec![1.0, 2.5]));
+        assert_eq!(of(&["open:1/2", "open:1", "open:2.5"]), Some(vec![0.5, 1.0, 2.5]));
         assert_eq!(of(&["4KiB", "1MiB"]), Some(vec![4096.0, 1_048_576.0]));
         assert_eq!(of(&["25us", "1ms"]), Some(vec![25_000.0, 1e6]));
         assert_eq!(of(&["70%", "7.5%"]), Some(vec![70.0, 7.5]));
