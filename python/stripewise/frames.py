@@ -20,7 +20,7 @@ CHUNK = 1 << 20
 
 def is_frame(value: Any) -> bool:
     """Whether a value is a data frame: of polars, pandas, pyarrow, DuckDB, or any with the Arrow PyCapsule interface."""
-    return hasattr(value, "__arrow_c_stream__") or _library(value) in ("pandas", "polars") and hasattr(value, "columns")
+    return hasattr(value, "__arrow_c_stream__") or type(value).__name__ in ("DataFrame", "LazyFrame")
 
 
 def written(frame: Any) -> str:

@@ -139,8 +139,8 @@ def test_a_report_is_one_file_with_the_figures_that_are_asked_for(file, tmp_path
     assert html.count("over pacing</h2>") == 3 and "</html>" in html
     some = study.report(tmp_path / "some.html", figures=["p99_ns"], over=["pacing"], only={"pacing": "open:4"})
     assert some == tmp_path / "some.html" and "over pacing" not in some.read_text(), "one value is no axis"
-    with pytest.raises(stripewise.SettingError, match="unknown axis `pace`; did you mean `pacing`"):
-        study.report(over=["pace"])
+    with pytest.raises(stripewise.SettingError, match="unknown axis `pacng`; did you mean `pacing`"):
+        study.report(over=["pacng"])
     with pytest.raises(stripewise.SettingError, match=r"\['pacing'\]"):
         study.report(over="pacing")
 

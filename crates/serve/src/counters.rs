@@ -176,7 +176,7 @@ impl Counters {
         let array = engine.array();
         let share = |done: u32, total: u32| Share { done: done.into(), total: total.into() };
         self.rebuild.sample(now, array.rebuilding().map(|(_, done, total)| share(done, total)));
-        self.scrub.sample(now, array.scrubbing().map(|(done, total)| share(done, total)));
+        self.scrub.sample(now, array.scrub_progress().map(|(done, total)| share(done, total)));
     }
 
     /// The status.

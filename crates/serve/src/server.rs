@@ -344,7 +344,7 @@ impl Server {
             return self.status();
         }
         let Service { engine, counters, .. } = &mut self.service;
-        let (is_scrubbing, before) = (engine.array().scrubbing().is_some(), counters.last_scrub(engine));
+        let (is_scrubbing, before) = (engine.array().scrub_progress().is_some(), counters.last_scrub(engine));
         Members::obey(command, engine)?;
         tracing::info!(?command, "done as asked");
         match command {

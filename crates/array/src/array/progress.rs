@@ -70,6 +70,12 @@ impl<M: Memory> Array<M> {
         })
     }
 
+    /// The same until the scrub is over: when all is read, its repairs may wait to be durable, and all is done but that.
+    pub fn scrub_progress(&self) -> Option<(u32, u32)> {
+        let all = || each!(self, array => short(array.placement.scrub_length(&array.exec)));
+        self.scrubbing().or_else(|| self.scrub_counts().1.then(|| (all(), all())))
+    }
+
     /// Stops a scrub; work that it started is completed.
     pub fn stop_scrub(&mut self) {
         each!(mut self, array => {

@@ -194,7 +194,9 @@ fn every_example_runs() {
             .env("HOME", sandbox.path())
             .env("STRIPEWISE_STATE_DIR", sandbox.path().join("state"))
             .env("STRIPEWISE_RUNTIME_DIR", sandbox.path().join("run"));
+        let began = std::time::Instant::now();
         let output = shell.output().unwrap();
+        println!("{:6.1} s  {line}", began.elapsed().as_secs_f64());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "stripewise {line}\n{errors}");
     }

@@ -74,7 +74,7 @@ fn a_study_ends_in_a_report_and_another_shows_what_is_asked_for() {
     let html = read("some.html");
     assert!(html.contains("response_p99 over pacing") && !html.contains("id=\"over-1-2\""));
     for (options, message) in [
-        ("study.toml --over pace", "--over: unknown axis `pace`; did you mean `pacing`?"),
+        ("study.toml --over pacng", "--over: unknown axis `pacng`; did you mean `pacing`?"),
         ("study.toml --only pacing=closed:3", "--only: unknown value `closed:3`"),
         ("study.toml --figure p98", "--figure: unknown figure `p98`"),
         ("study.toml study.results", "a study has a report of its own"),

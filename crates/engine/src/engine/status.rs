@@ -167,7 +167,7 @@ impl<B: Backend> Engine<B> {
             rebuild_lost: self.array.rebuild_lost(),
             in_doubt: self.array.members_in_doubt(),
             scrub: ScrubStatus {
-                progress: self.array.scrubbing().map(progress),
+                progress: self.array.scrub_progress().map(progress),
                 pages: scrubbed.pages,
                 bad: scrubbed.bad,
                 repaired: scrubbed.repaired,

@@ -122,8 +122,10 @@ impl Lines<'_> {
 
         let widest_tick = upward.ticks().iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
         let width = if matches!(self.across, Across::Instant(_)) { PAGE } else { WIDTH };
-        let last = across.ticks().last().map_or(0.0, |(_, text)| text_width(text) / 2.0);
-        let (left, right, top) = (widest_tick + 10.0, width - last.max(14.0) - 1.0, LINE + 8.0);
+        let half = |tick: Option<&(f64, String)>| tick.map_or(0.0, |(_, text)| text_width(text) / 2.0);
+        let (first, last) = (half(across.ticks().first()), half(across.ticks().last()));
+        let left = if values.is_empty() { widest_tick + 10.0 } else { first.max(widest_tick + 10.0) };
+        let (right, top) = (width - last.max(14.0) - 1.0, LINE + 8.0);
         let mut svg = Svg::new(width, top + GROUND + 2.0 * LINE + 10.0);
         let height = |value: f64| top + GROUND * (1.0 - upward.share(value));
         let place = |time: f64| left + (right - left) * across.share(time);

@@ -18,8 +18,8 @@ const POINTS: usize = 1000;
 pub(super) fn html(study: &StudyReport) -> String {
     let mut figures: Vec<Figure> = Vec::new();
     if !study.rows.is_empty() {
-        figures.extend(over::all(study));
         figures.extend(heat::all(study));
+        figures.extend(over::all(study));
     }
     let search = study.search.as_ref().filter(|search| !search.trials.is_empty());
     figures.splice(0..0, search.map(super::Search::figure));

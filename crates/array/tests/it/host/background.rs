@@ -25,9 +25,12 @@ impl Host {
     pub(crate) fn scrub(&mut self) -> ScrubCounts {
         self.begin_scrub();
         while self.array.scrub_counts().1 {
+            // Who waits for its end looks at its progress.
+            assert!(self.array.scrub_progress().is_some(), "a scrub that is not over has a progress");
             self.array.dispatch(&mut self.world);
             self.step();
         }
+        assert_eq!(self.array.scrub_progress(), None);
         self.array.scrub_counts().0
     }
 
