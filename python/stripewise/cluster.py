@@ -317,6 +317,7 @@ def run(study: Study, on: str | None, *, jobs: int | None, limit: int | None, ba
 
             found = search(study, engine, batch_s=batch_s, progress=False if quiet else None)
             print(found)
+            _report(study)
             return 0
         with shown_counts(False if quiet else None, study.name) as reporter:
             counts = study._drive(engine, limit, batch_s, reporter or False)
@@ -331,7 +332,15 @@ def run(study: Study, on: str | None, *, jobs: int | None, limit: int | None, ba
         print(f"FAILED    {counts['failed']:,} runs of {counts['points_failed']:,} points{stopped}")
         print(f"`stripewise study errors {study.path}` shows why runs failed", file=sys.stderr)
         return SOME_FAILED
+    if counts["found"] + counts["made"]:
+        _report(study)
     return 0
+
+
+def _report(study: Study) -> None:
+    """Writes the report into the store, if that is a folder, and prints its path."""
+    if "://" not in study.store:
+        print(f"report    {study.report()}")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -34,7 +34,8 @@ pub(crate) struct Places {
     )]
     state_dir: Option<PathBuf>,
 
-    /// The folder of the sockets [default: /run/stripewise for root, for others $XDG_RUNTIME_DIR/stripewise]
+    /// The folder of the sockets [default: /run/stripewise for root, for others $XDG_RUNTIME_DIR/stripewise, or `run` in the folder
+    /// of --state-dir where that variable is not set]
     #[arg(
         long,
         value_name = "DIR",
@@ -78,12 +79,29 @@ impl Hint {
 
 impl Places {
     fn state(&self) -> Outcome<PathBuf> {
-        self.state_dir.clone().map_or_else(|| folder("/var/lib/stripewise", state_home()), Ok)
+        match &self.state_dir {
+            Some(folder) => Ok(folder.clone()),
+            None if is_root() => Ok("/var/lib/stripewise".into()),
+            None => state_home().map(|home| home.join(OWN)).ok_or_else(|| {
+                Failure::usage("no folder for state: set HOME or XDG_STATE_HOME, or give --state-dir")
+            }),
+        }
     }
 
     fn runtime(&self) -> Outcome<PathBuf> {
-        let home = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        self.runtime_dir.clone().map_or_else(|| folder("/run/stripewise", home), Ok)
+        let of_user = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        self.runtime_of(is_root(), of_user)
+    }
+
+    /// The folder of the sockets of root or another user, whose folder for such things is `of_user`. Sessions that are no login,
+    /// as those of `su` and containers, have none.
+    fn runtime_of(&self, is_root: bool, of_user: Option<PathBuf>) -> Outcome<PathBuf> {
+        match (&self.runtime_dir, of_user.filter(|folder| folder.is_absolute())) {
+            (Some(folder), _) => Ok(folder.clone()),
+            (None, _) if is_root => Ok("/run/stripewise".into()),
+            (None, Some(of_user)) => Ok(of_user.join(OWN)),
+            (None, None) => Ok(self.state()?.join("run")),
+        }
     }
 
     /// This host, under the identifier that `array` sees.
@@ -191,14 +209,11 @@ pub(super) fn absolute(path: &Path) -> Outcome<PathBuf> {
         .map_err(|error| Failure::failed(format!("no absolute path of `{}`: {error}", path.display())))
 }
 
-/// `system` for root, otherwise a folder of Stripewise in `home`.
-fn folder(system: &str, home: Option<PathBuf>) -> Outcome<PathBuf> {
-    if rustix::process::geteuid().is_root() {
-        return Ok(system.into());
-    }
-    home.map(|home| home.join("stripewise")).ok_or_else(|| {
-        Failure::usage("no folder for state and sockets: set XDG_RUNTIME_DIR and HOME, or give --state-dir and --runtime-dir")
-    })
+/// Stripewise's folder in those of a user.
+const OWN: &str = "stripewise";
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
 }
 
 /// Where a user's programs keep their state.
@@ -268,6 +283,20 @@ mod tests {
         places.remember("pool", &hint).unwrap();
         assert_eq!(fs::read(folder.path().join("theirs")).unwrap(), b"theirs");
         assert_eq!(places.hint("pool").unwrap(), Some(hint));
+    }
+
+    #[test]
+    fn a_user_without_a_runtime_folder_has_the_sockets_beside_the_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { state_dir: Some(folder.path().join("state")), ..Places::default() };
+        let of =
+            |is_root, of_user: Option<&str>| places.runtime_of(is_root, of_user.map(PathBuf::from)).unwrap();
+        assert_eq!(of(false, Some("/run/user/7")), Path::new("/run/user/7/stripewise"));
+        let beside = folder.path().join("state/run");
+        for of_user in [None, Some(""), Some("here")] {
+            assert_eq!(of(false, of_user), beside);
+        }
+        assert_eq!(of(true, None), Path::new("/run/stripewise"));
     }
 
     #[test]

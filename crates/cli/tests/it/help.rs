@@ -175,7 +175,7 @@ fn every_example_runs() {
             // Of a whole evaluation only one result is computed, in its short form: the cheapest of its paper. Paper
             // 003's example names one.
             if line.starts_with("paper 000") {
-                line += " --rows 0i";
+                line = line.replace("--seeds 5", "--seeds 1") + " --rows 0i";
             } else if line.starts_with("paper 001") {
                 line += " --rows 1a";
             } else if line.starts_with("paper default") {

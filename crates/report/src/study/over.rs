@@ -54,6 +54,9 @@ fn figure(study: &StudyReport, axis: usize, total: usize, id: &str) -> Figure {
     }
 }
 
+/// A mean, and the ends of its interval.
+type Found = (f64, Option<(f64, f64)>);
+
 /// What all drawings of a figure share.
 struct Drawing<'a> {
     study: &'a StudyReport,
@@ -75,7 +78,7 @@ impl Drawing<'_> {
     }
 
     /// The mean of a row and its interval.
-    fn value(&self, row: &StudyRow) -> (f64, Option<(f64, f64)>) {
+    fn value(&self, row: &StudyRow) -> Found {
         let total = &row.totals[self.total];
         let (mean, margin) = (total.mean / self.size, total.margin.map(|margin| margin / self.size));
         (mean, margin.map(|margin| ((mean - margin).max(0.0), mean + margin)))
@@ -87,21 +90,18 @@ impl Drawing<'_> {
         ticks.sort_by(|one, other| one.0.total_cmp(&other.0));
         let line = |(scheme, name): (usize, &String)| {
             let of_scheme = rows.iter().filter(|row| row.scheme == scheme);
-            let mut points: Vec<(f64, f64, Option<(f64, f64)>)> = of_scheme
-                .map(|row| {
-                    let (mean, ends) = self.value(row);
-                    (places[row.at[self.axis]], mean, ends)
-                })
-                .collect();
-            points.sort_by(|one, other| one.0.total_cmp(&other.0));
-            let has_band = points.iter().any(|point| point.2.is_some());
+            let place = |row: &StudyRow| places[row.at[self.axis]];
+            let mut in_order: Vec<&StudyRow> = of_scheme.copied().collect();
+            in_order.sort_by(|one, other| place(one).total_cmp(&place(other)));
+            let found: Vec<Found> = in_order.iter().map(|row| self.value(row)).collect();
+            let has_band = found.iter().any(|(_, ends)| ends.is_some());
             let band =
-                points.iter().filter(|_| has_band).map(|point| point.2.unwrap_or((f64::NAN, f64::NAN)));
+                found.iter().filter(|_| has_band).map(|(_, ends)| ends.unwrap_or((f64::NAN, f64::NAN)));
             Line {
                 look: Some(Look(scheme)),
                 name: String::new(),
                 band: band.collect(),
-                points: points.iter().map(|&(place, mean, _)| (place, mean)).collect(),
+                points: in_order.iter().zip(&found).map(|(row, (mean, _))| (place(row), *mean)).collect(),
                 tip: name.clone(),
             }
         };
