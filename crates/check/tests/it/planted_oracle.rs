@@ -6,9 +6,12 @@
 use stripewise_array::Bug;
 use stripewise_check::crash::{Broken, Checker, Fault, Kind};
 
-/// For each bug: the fault that ends lives (none: lives as drawn), the kinds of arrays, the seed that found it last, which is
-/// tried first, and the number of seeds from 0 within which it must be found. `docs/evidence/checking.md` has the budgets too.
-const BUDGETS: &[(Bug, Option<Fault>, [Kind; 2], u64, u64)] = &[
+/// For a bug: the fault that ends lives (none: lives as drawn), the kinds of arrays, the seed that found it last, which is tried
+/// first, and the number of seeds from 0 within which it must be found.
+type Budget = (Bug, Option<Fault>, [Kind; 2], u64, u64);
+
+/// The budgets of all bugs. `docs/evidence/checking.md` has the same ones.
+const BUDGETS: &[Budget] = &[
     (Bug::VictimCharged, None, [Kind::Log5, Kind::Journal5], 4, 50),
     (Bug::MismatchNotCharged, None, [Kind::Log5, Kind::Journal5], 20, 200),
     (Bug::StaleCharged, Some(Fault::ReturnsStale), [Kind::Journal5, Kind::Journal6], 0, 20),
