@@ -159,15 +159,15 @@ impl Plan {
         over: Vec<String>,
         only: Vec<String>,
     ) -> PyResult<()> {
-        let asked = || -> Result<study::Asked, String> {
-            Ok(study::Asked {
+        let requested = || -> Result<study::Requested, String> {
+            Ok(study::Requested {
                 totals: figures.iter().map(|name| study::figure_of(name)).collect::<Result<_, _>>()?,
                 over: over.iter().map(|key| study::axis_of(&self.plan, key)).collect::<Result<_, _>>()?,
                 only: only.iter().map(|text| study::point_of(&self.plan, text)).collect::<Result<_, _>>()?,
             })
         };
-        let asked = asked().map_err(|message| errors::setting(py, message))?;
-        let report = self.patiently(py, |plan, store| study::report(plan, store, &asked, &self.stop))?;
+        let requested = requested().map_err(|message| errors::setting(py, message))?;
+        let report = self.patiently(py, |plan, store| study::report(plan, store, &requested, &self.stop))?;
         report.write(&out).map_err(|error| match error {
             stripewise_report::Error::NoRuns => errors::setting(
                 py,

@@ -57,7 +57,7 @@ pub use media::{Moment, Partial};
 pub use plan::{Cell, Plan};
 pub use point::{Point, Shown};
 pub use processes::{Start, run_in_processes, serve};
-pub use report::{Asked, report};
+pub use report::{Requested, report};
 pub use rules::{BARE, Fail, Replicate, StopAfter, figure_of, long_time};
 pub use run::run;
 pub use schedule::Counts;

@@ -16,7 +16,7 @@ use crate::row::hex;
 use crate::status::{reason, visit};
 use crate::store::StudyStore;
 
-/// The totals of a report behind the one that decides, if none are asked for.
+/// The totals of a report behind the one that decides, if none are requested.
 const TOTALS: [&str; 3] = ["response_mean_ns", "response_p99_ns", "programs_per_host_page"];
 /// The folder of the trials, and the digits of the study file's digest that their names begin with.
 const TRIALS: &str = "tune";
@@ -24,7 +24,7 @@ const DIGITS: usize = 16;
 
 /// What a report shows.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct Requested {
     /// The totals; empty for the one that decides, the mean, the 99th percentile and the programs a host page.
     pub totals: Vec<String>,
     /// The axes over which figures are drawn; empty for all with several values.
@@ -40,11 +40,11 @@ pub struct Asked {
 pub fn report(
     plan: &Plan,
     store: &StudyStore,
-    asked: &Asked,
+    requested: &Requested,
     observer: &dyn Observer,
 ) -> Result<StudyReport, Error> {
     let file = plan.file();
-    let mut totals = asked.totals.clone();
+    let mut totals = requested.totals.clone();
     if totals.is_empty() {
         totals.push(file.replicate.figure.clone());
         totals
@@ -56,7 +56,7 @@ pub fn report(
         plan: format!("Plan {}, program {}.", plan.digest(), plan.version()),
         schemes: file.schemes.clone(),
         base,
-        over: asked.over.clone(),
+        over: requested.over.clone(),
         file: file.text.clone(),
         search: search(plan, store)?,
         ..StudyReport::default()
@@ -71,7 +71,7 @@ pub fn report(
         let has = |(key, value): &(String, String)| {
             plan.values(&point.cell).any(|(axis, shown)| axis == key && shown == value)
         };
-        if point.seeds() > 0 && asked.only.iter().all(has) {
+        if point.seeds() > 0 && requested.only.iter().all(has) {
             found.rows.extend(rows(plan, point, values, &totals));
         }
         Ok(())
@@ -187,7 +187,7 @@ mod tests {
         kept(format!("{}-000001.json", &digest[..16]), &[row(1, "done"), row(0, "done"), row(2, "dropped")]);
         kept("0123456789abcdef-000001.json".to_owned(), &[row(9, "done")]);
         let found =
-            report(&plan, &store, &Asked::default(), &()).expect("a report").search.expect("a search");
+            report(&plan, &store, &Requested::default(), &()).expect("a report").search.expect("a search");
         let goals: Vec<(&str, bool)> =
             found.goals.iter().map(|goal| (goal.total.as_str(), goal.is_most)).collect();
         assert_eq!(goals, [("response_p99_ns", false), ("mib_per_second", true)]);

@@ -66,11 +66,12 @@ const SCHEMES: [&str; 10] = [
 
 /// Find the schemes and numbers of members worth considering
 ///
-/// Every scheme runs over every number of members, with the same requests: those that fit onto a fifth of what the fewest members
-/// hold, unless --span says otherwise. A candidate is listed if no other one beats it: acknowledges writes from the same place, is
-/// no worse in capacity, p99, programs a host page, mean time to data loss, persistent memory and memory of maps, and better in
-/// one of them. A p99 that is lower only within its 95 % interval beats nothing. The failure rate of a member grows with its
-/// erases, as in paper 001: the member that is erased least lives --mttf. Runs that exist are not computed again.
+/// Every scheme runs over every number of members, with the same requests: those that fit onto a fifth of what the fewest
+/// members hold, unless --span says otherwise. A candidate is listed if no other one beats it: acknowledges writes from the
+/// same place, is no worse in capacity, p99, programs a host page, mean time to data loss, persistent memory and memory of
+/// maps, and better in one of them. A p99 that is lower only within its 95 % interval beats nothing. The failure rate of a
+/// member grows with its erases, as in paper 001: the member that is erased least lives --mttf. Runs that exist are not
+/// computed again.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = section(EXAMPLES))]
 pub(crate) struct Args {

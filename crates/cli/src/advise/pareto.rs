@@ -27,8 +27,8 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 }
 
 impl Offer {
-    /// Whether this offer acknowledges writes from the same place as `other`, is no worse in anything, and better in something. A lower mean over the seeds is no
-    /// worse; it is better only where the 95 % interval of the typical ratio excludes 1.
+    /// Whether this offer acknowledges writes from the same place as `other`, is no worse in anything, and better in something. A
+    /// lower mean over the seeds is no worse; it is better only where the 95 % interval of the typical ratio excludes 1.
     pub(super) fn beats(&self, other: &Self) -> bool {
         let measured = [(&self.p99_ns, &other.p99_ns), (&self.programs, &other.programs)];
         let is_no_worse = self.acknowledges == other.acknowledges

@@ -34,8 +34,8 @@ pub(crate) struct Places {
     )]
     state_dir: Option<PathBuf>,
 
-    /// The folder of the sockets [default: /run/stripewise for root, for others $XDG_RUNTIME_DIR/stripewise, or `run` in the folder
-    /// of --state-dir where that variable is not set]
+    /// The folder of the sockets [default: /run/stripewise for root, for others $XDG_RUNTIME_DIR/stripewise, or `run` in the
+    /// folder of --state-dir where that variable is not set]
     #[arg(
         long,
         value_name = "DIR",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use stripewise_study::{Asked, Plan, StudyStore, axis_of, figure_of, is_bucket, point_of, report};
+use stripewise_study::{Plan, Requested, StudyStore, axis_of, figure_of, is_bucket, point_of, report};
 
 use crate::comparison::Patient;
 use crate::context::Context;
@@ -15,8 +15,8 @@ use crate::study::open::{StoreArgs, given};
 #[derive(Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Reports of studies")]
 pub(crate) struct Shown {
-    /// Draw this total; repeat the option for several [default: the one that decides the seeds, response_mean_ns, response_p99_ns,
-    /// programs_per_host_page]
+    /// Draw this total; repeat the option for several [default: the one that decides the seeds, response_mean_ns,
+    /// response_p99_ns, programs_per_host_page]
     #[arg(long, value_name = "NAME")]
     figure: Vec<String>,
 
@@ -39,8 +39,8 @@ impl Shown {
         !(self.figure.is_empty() && self.over.is_empty() && self.only.is_empty() && self.store.is_none())
     }
 
-    fn asked(&self, plan: &Plan) -> Outcome<Asked> {
-        Ok(Asked {
+    fn requested(&self, plan: &Plan) -> Outcome<Requested> {
+        Ok(Requested {
             totals: given("--figure", &self.figure, figure_of)?,
             over: given("--over", &self.over, |key| axis_of(plan, key))?,
             only: given("--only", &self.only, |text| point_of(plan, text))?,
@@ -57,14 +57,14 @@ pub(crate) fn write_of(
 ) -> Outcome<PathBuf> {
     let (plan, store) = StoreArgs::of(file, shown.store.as_deref()).open()?;
     let out = out.map_or_else(|| place(&store), Ok)?;
-    write(&plan, &store, &shown.asked(&plan)?, &out, context)?;
+    write(&plan, &store, &shown.requested(&plan)?, &out, context)?;
     Ok(out)
 }
 
 /// Writes the report of a study into its results, if they are in a folder.
 pub(crate) fn write_beside(plan: &Plan, store: &StudyStore, context: &mut Context<'_>) -> Outcome {
     match place(store) {
-        Ok(out) => write(plan, store, &Asked::default(), &out, context),
+        Ok(out) => write(plan, store, &Requested::default(), &out, context),
         Err(_) => Ok(()),
     }
 }
@@ -76,13 +76,19 @@ fn place(store: &StudyStore) -> Outcome<PathBuf> {
     }
 }
 
-fn write(plan: &Plan, store: &StudyStore, asked: &Asked, out: &Path, context: &mut Context<'_>) -> Outcome {
-    let report = report(plan, store, asked, &Patient)?;
+fn write(
+    plan: &Plan,
+    store: &StudyStore,
+    requested: &Requested,
+    out: &Path,
+    context: &mut Context<'_>,
+) -> Outcome {
+    let report = report(plan, store, requested, &Patient)?;
     let written = report.write(out);
     written.map_err(|error| match error {
         stripewise_report::Error::NoRuns => {
             let file = plan.file().path.display();
-            let narrower = if asked.only.is_empty() { "" } else { ", or give another --only" };
+            let narrower = if requested.only.is_empty() { "" } else { ", or give another --only" };
             Failure::failed(format!(
                 "{}: there are no runs to report on; make some with `stripewise study run {file}`{narrower}",
                 store.root().display()

@@ -56,7 +56,7 @@ fn a_study_is_checked_run_and_shown() {
 }
 
 #[test]
-fn a_study_ends_in_a_report_and_another_shows_what_is_asked_for() {
+fn a_study_ends_in_a_report_and_another_shows_what_is_requested() {
     let sandbox = sandbox();
     let none = sandbox.run("report study.toml").failure(1);
     assert!(none.contains("stripewise study run study.toml"), "{none}");
@@ -69,8 +69,8 @@ fn a_study_ends_in_a_report_and_another_shows_what_is_asked_for() {
     }
     assert!(html.contains("programs_per_host_page over pacing") && html.contains("24 runs, 6 seeds a point"));
     assert!(!html.contains("over members"), "the other members fit no scheme");
-    let asked = "report study.toml --figure p99_ns --over pacing --only members=channel -o some.html";
-    assert_eq!(sandbox.run(asked).success(), "report    some.html\n");
+    let command = "report study.toml --figure p99_ns --over pacing --only members=channel -o some.html";
+    assert_eq!(sandbox.run(command).success(), "report    some.html\n");
     let html = read("some.html");
     assert!(html.contains("response_p99 over pacing") && !html.contains("id=\"over-1-2\""));
     for (options, message) in [

@@ -75,7 +75,7 @@ impl Heat<'_> {
             let share = cell.shade.abs().min(1.0) * STRONGEST;
             write!(
                 shape,
-                r#"<g><title>{}</title><rect class="cell" x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" style="fill:color-mix(in srgb,var({colour}) {share:.0}%,var(--page))"/></g>"#,
+                r#"<g><title>{}</title><rect class="cell" x="{:.1}" y="{:.1}" width="{:.1}" height="{:.1}" "#,
                 escape(&cell.tip),
                 x + 1.0,
                 y + 1.0,
@@ -83,6 +83,8 @@ impl Heat<'_> {
                 ROW - 2.0
             )
             .expect("a string takes all");
+            write!(shape, r#"style="fill:color-mix(in srgb,var({colour}) {share:.0}%,var(--page))"/></g>"#)
+                .expect("a string takes all");
             svg.raw(&shape);
             svg.text("value", (x + column / 2.0, y + ROW / 2.0 + 4.0), Anchor::Middle, &cell.text);
         }

@@ -3,8 +3,8 @@
 use crate::chart::{Heat, HeatCell, figure};
 use crate::figures::{Data, Figure, Panel, unit_of};
 
+use super::data::{StudyReport, StudyRow, StudyTotal, first_panels, is_time, named};
 use super::number::numbers;
-use super::{StudyReport, StudyRow, StudyTotal, first_panels, is_time, named};
 
 /// A heat map for each total, over the two axes with the most values; none for a study with fewer axes.
 pub(super) fn all(study: &StudyReport) -> Vec<Figure> {
@@ -95,8 +95,8 @@ fn of(study: &StudyReport, (across, upward): (usize, usize), total: usize) -> Fi
         format!("Means of {}: the stronger the colour, the larger the mean.", shades.named(&name))
     } else {
         format!(
-            "Typical change of {name} against {}, in percent or as a factor; `*` where its 95 % interval excludes no change. Blue \
-             is lower, orange higher, and the strongest colour a factor of {}.",
+            "Typical change of {name} against {}, in percent or as a factor; `*` where its 95 % interval excludes no change. \
+             Blue is lower, orange higher, and the strongest colour a factor of {}.",
             study.schemes[study.base],
             figure(libm::exp(shades.most))
         )
@@ -177,7 +177,7 @@ fn ratio(total: &StudyTotal) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::study;
+    use super::super::data::tests::study;
     use super::*;
 
     #[test]

@@ -3,16 +3,16 @@
 use crate::chart::{Across, Bar, Bars, Group, Line, Lines, Look, Spread, Unit, Up};
 use crate::figures::{Data, Figure, Key, Panel, unit_of};
 
+use super::data::{StudyReport, StudyRow, first_panels, is_time, named};
 use super::number::numbers;
-use super::{StudyReport, StudyRow, first_panels, is_time, named};
 
-/// From so many values on that are numbers, a figure has lines.
+/// From this number of values on that are numbers, a figure has lines.
 const LINES: usize = 3;
 
-/// A figure for each total over each axis that is asked for.
+/// A figure for each total over each axis that is requested.
 pub(super) fn all(study: &StudyReport) -> Vec<Figure> {
-    let asked = |axis: &usize| study.over.is_empty() || study.over.contains(&study.axes[*axis].key);
-    let axes: Vec<usize> = study.varying().into_iter().filter(asked).collect();
+    let is_drawn = |axis: &usize| study.over.is_empty() || study.over.contains(&study.axes[*axis].key);
+    let axes: Vec<usize> = study.varying().into_iter().filter(is_drawn).collect();
     let mut figures = Vec::new();
     for (at, &axis) in axes.iter().enumerate() {
         for total in 0..study.totals.len() {
@@ -156,7 +156,7 @@ impl Drawing<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::study;
+    use super::super::data::tests::study;
     use super::*;
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_axes_that_are_asked_for_are_drawn() {
+    fn the_axes_that_are_requested_are_drawn() {
         let study = StudyReport { over: vec!["gc.victim".to_owned()], ..study() };
         assert!(all(&study).iter().all(|figure| figure.title.ends_with(" over gc.victim")));
     }

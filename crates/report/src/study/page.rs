@@ -9,7 +9,8 @@ use crate::chart::{escape, figure};
 use crate::figures::{Cell, Data, Figure};
 use crate::page::{details, links, list, scrolling, section, table, whole};
 
-use super::{StudyReport, heat, is_time, over, summary};
+use super::data::{StudyReport, is_time};
+use super::{heat, over, summary};
 
 /// The most points whose values the page has; the catalogue of the study has all.
 const POINTS: usize = 1000;
@@ -22,7 +23,7 @@ pub(super) fn html(study: &StudyReport) -> String {
         figures.extend(over::all(study));
     }
     let search = study.search.as_ref().filter(|search| !search.trials.is_empty());
-    figures.splice(0..0, search.map(super::Search::figure));
+    figures.splice(0..0, search.map(super::search::Search::figure));
     figures.retain(|figure| figure.panels.iter().any(|panel| panel.body.is_ok()));
     let title = format!("Stripewise study: {}", study.name);
     let mut main = String::new();
@@ -30,8 +31,8 @@ pub(super) fn html(study: &StudyReport) -> String {
     if !summary.rows.is_empty() {
         write!(
             main,
-            "<section id=\"summary\">\n<h2>Summary</h2>\n{}<p class=\"about\">Against {}, over all points: how many of them have a \
-             lower and a higher value whose 95 % interval excludes no change, and the least, median and largest typical \
+            "<section id=\"summary\">\n<h2>Summary</h2>\n{}<p class=\"about\">Against {}, over all points: how many of them have \
+             a lower and a higher value whose 95 % interval excludes no change, and the least, median and largest typical \
              change.</p>\n</section>\n",
             scrolling(&table(&summary, false, true)),
             escape(&study.schemes[study.base])
@@ -123,8 +124,8 @@ fn points(study: &StudyReport) -> String {
         _ => String::new(),
     };
     format!(
-        "<section id=\"points\">\n<h2>Points</h2>\n{}{more}<p class=\"about\">Means over the seeds with half the width of their 95 % \
-         intervals, and the typical change against {}, seed by seed; a star marks an interval that excludes no change.</p>\n\
+        "<section id=\"points\">\n<h2>Points</h2>\n{}{more}<p class=\"about\">Means over the seeds with half the width of their \
+         95 % intervals, and the typical change against {}, seed by seed; a star marks an interval that excludes no change.</p>\n\
          </section>\n",
         scrolling(&table(&data, false, true)),
         escape(&study.schemes[study.base])

@@ -5,7 +5,7 @@ use stripewise_results::summary::Unit;
 use crate::chart::{Dot, Front, Look, Scatter, figure};
 use crate::figures::{Cell, Data, Figure, Key, Panel};
 
-use super::is_time;
+use super::data::is_time;
 
 /// A search: its goals and its trials, in the order in which they were made.
 #[derive(Clone, Debug, Default, PartialEq)]

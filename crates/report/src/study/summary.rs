@@ -4,7 +4,7 @@ use crate::figures::{Cell, Data};
 use stripewise_results::effect;
 use stripewise_results::summary::Unit;
 
-use super::{Change, StudyReport};
+use super::data::{Change, StudyReport};
 
 /// A row for each total and scheme.
 pub(super) fn table(study: &StudyReport) -> Data {
@@ -54,7 +54,7 @@ fn percent(ratio: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::study;
+    use super::super::data::tests::study;
     use super::*;
 
     #[test]
