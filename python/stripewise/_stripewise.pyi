@@ -41,6 +41,7 @@ __all__ = [
     "__version__",
     "_workload_again",
     "aggregate_table",
+    "cache_folder",
     "devices",
     "formats",
     "generators",

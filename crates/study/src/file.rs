@@ -37,7 +37,9 @@ fn goals(tune: &Section<'_>) -> Result<Vec<Goal>, Error> {
         let text = item.string()?;
         let (direction, total) = text.split_once(' ').unwrap_or_default();
         if !["min", "max"].contains(&direction) {
-            return Err(item.refuse(format!("`{text}` is no goal: write min TOTAL or max TOTAL")));
+            return Err(item.refuse(format!(
+                "`{text}` is no goal; write it as in \"min response_p99_ns\", or \"max …\""
+            )));
         }
         let total = figure_of(total.trim()).map_err(|message| item.refuse(message))?;
         Ok(Goal { total, is_most: direction == "max" })

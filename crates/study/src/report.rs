@@ -201,6 +201,6 @@ mod tests {
     fn a_goal_without_a_direction_is_refused_with_its_line() {
         let text = SEARCH.replace("min p99_ns", "p99_ns");
         let error = StudyFile::parse(Path::new("study.toml"), &text).expect_err("no direction").to_string();
-        assert!(error.starts_with("study.toml:7:") && error.contains("min TOTAL"), "{error}");
+        assert!(error.starts_with("study.toml:7:") && error.contains("write it as in"), "{error}");
     }
 }
