@@ -82,7 +82,7 @@ pub(crate) struct Lines<'a> {
 }
 
 /// The ratio of times from which the axis is logarithmic.
-const LOG_FROM: f64 = 12.0;
+pub(super) const LOG_FROM: f64 = 12.0;
 /// The ratio of times below which the axis does not begin at zero.
 const LINEAR_FROM_ZERO: f64 = 3.0;
 /// The number of markers on a line.

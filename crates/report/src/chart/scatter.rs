@@ -1,7 +1,7 @@
 //! Single points over two axes, with a front along them.
 
 use super::bars::draw_ticks;
-use super::lines::{of_times, titled};
+use super::lines::{LOG_FROM, of_times, titled};
 use super::look::Look;
 use super::scale::{Scale, Unit};
 use super::svg::{Anchor, Plot, Svg};
@@ -90,15 +90,16 @@ impl Scatter<'_> {
     }
 }
 
-/// An axis over all values, its unit, and whether it is logarithmic.
+/// An axis over all values, its unit, and whether it is logarithmic. It need not begin at zero.
 fn scale(values: impl Iterator<Item = f64> + Clone, is_time: bool) -> (Scale, Unit, bool) {
-    if is_time {
-        return of_times(values);
-    }
-    let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+    let (least, most) = values.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
         (f64::min(least, value), f64::max(most, value))
     });
-    (Scale::around(least, most, Unit::ONE, 5), Unit::ONE, false)
+    let unit = if is_time { Unit::of_time(most) } else { Unit::ONE };
+    match is_time && least > 0.0 && most / least >= LOG_FROM {
+        true => of_times(values),
+        false => (Scale::around(least, most, unit, 5), unit, false),
+    }
 }
 
 #[cfg(test)]

@@ -72,11 +72,11 @@ fn header(study: &StudyReport, title: &str, figures: &[Figure], has_summary: boo
     }
     text += ". The figures are drawn from the totals of these runs.";
     let [left, refused] = study.left;
-    if left > 0 {
-        write!(text, " {} points need more runs.", human::count(left)).expect("a string takes all");
+    if left > 0 && !study.rows.is_empty() {
+        write!(text, " Points that need more runs: {}.", human::count(left)).expect("a string takes all");
     }
     if refused > 0 {
-        write!(text, " {} combinations do not fit and are left out.", human::count(refused))
+        write!(text, " Combinations that do not fit and are left out: {}.", human::count(refused))
             .expect("a string takes all");
     }
     let summary = if has_summary { "<a href=\"#summary\">Summary</a>" } else { "" };
