@@ -12,7 +12,7 @@ const WHOLE: [Kind; 6] =
     [Kind::Log5, Kind::Log6, Kind::Journal5, Kind::Journal6, Kind::Window5, Kind::Window6];
 
 /// Seeds for each kind of array; `stripewise-check crashes` tries many more.
-const SEEDS: u64 = 120;
+const SEEDS: u64 = 160;
 
 fn complaint(Broken { case, what }: &Broken) -> String {
     format!("{what}\n{}", case.to_toml())
@@ -207,7 +207,7 @@ fn twice_power_may_go_after_any_write_of_an_opening() {
 
 #[test]
 fn no_hole_after_any_crash_of_a_few_requests_without_any_members_that_parity_tolerates() {
-    let effort = Effort { states: 6, every: 4, cuts: 7 };
+    let effort = Effort { states: 6, every: 3, cuts: 7 };
     for kind in WHOLE {
         let mut all = Counts::default();
         for script in Script::ALL {
