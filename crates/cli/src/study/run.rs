@@ -44,6 +44,8 @@ Exit codes:
     3  some runs failed; `stripewise study errors` shows them
   130  interrupted; finished runs are kept";
 
+/// The most points of a study that ends with a report.
+const REPORTED: u64 = 20_000;
 /// The exit code of a study with failed runs.
 const SOME_FAILED: u8 = 3;
 
@@ -223,8 +225,13 @@ fn print(
     for line in lines {
         writeln!(context.out, "{line}")?;
     }
-    match found + made > 0 && shard == Shard::ALL {
-        true => write_beside(plan, store, context),
-        false => Ok(()),
+    if found + made == 0 || shard != Shard::ALL {
+        return Ok(());
     }
+    if points_done + left > REPORTED {
+        let file = plan.file().path.display();
+        context.remark(&format!("no report, as the points are too many for one page: `stripewise report {file} --only AXIS=VALUE` takes some"));
+        return Ok(());
+    }
+    write_beside(plan, store, context)
 }

@@ -131,16 +131,7 @@ impl Lines<'_> {
         let place = |time: f64| left + (right - left) * across.share(time);
         draw_ticks(&mut svg, &upward, (left, right), height);
         let bottom = top + GROUND;
-        let mut free_from = f64::NEG_INFINITY;
-        for (time, text) in across.ticks() {
-            let x = place(*time);
-            svg.line("grid gx", (x, top), (x, bottom));
-            let half = text_width(text) / 2.0;
-            if x - half >= free_from {
-                svg.text("tick tx", (x, bottom + LINE), Anchor::Middle, text);
-                free_from = x + half + 4.0;
-            }
-        }
+        draw_ticks_across(&mut svg, &across, (top, bottom), place);
         svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, &titled(self.upward, unit_up, is_log_up));
         let name = titled(self.across.name(), unit, log);
         svg.text("axis", (right, bottom + 2.0 * LINE + 2.0), Anchor::End, &name);
@@ -228,6 +219,24 @@ pub(super) fn of_times(times: impl Iterator<Item = f64> + Clone) -> (Scale, Unit
     match least > 0.0 && most / least >= LOG_FROM {
         true => (Scale::log(least, most, unit), unit, true),
         false => (Scale::linear(0.0, most, unit, 5), unit, false),
+    }
+}
+
+/// Draws the grid lines between `top` and `bottom`, and the values below them that have room.
+pub(super) fn draw_ticks_across(
+    svg: &mut Svg,
+    scale: &Scale,
+    (top, bottom): (f64, f64),
+    place: impl Fn(f64) -> f64,
+) {
+    let mut free_from = f64::NEG_INFINITY;
+    for (value, text) in scale.ticks() {
+        let (x, half) = (place(*value), text_width(text) / 2.0);
+        svg.line("grid gx", (x, top), (x, bottom));
+        if x - half >= free_from {
+            svg.text("tick tx", (x, bottom + LINE), Anchor::Middle, text);
+            free_from = x + half + 4.0;
+        }
     }
 }
 

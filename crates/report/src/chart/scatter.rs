@@ -1,7 +1,7 @@
 //! Single points over two axes, with a front along them.
 
 use super::bars::draw_ticks;
-use super::lines::{LOG_FROM, of_times, titled};
+use super::lines::{LOG_FROM, draw_ticks_across, of_times, titled};
 use super::look::Look;
 use super::scale::{Scale, Unit};
 use super::svg::{Anchor, Plot, Svg};
@@ -49,15 +49,7 @@ impl Scatter<'_> {
         let height = |value: f64| top + GROUND * (1.0 - upward.share(value));
         let place = |value: f64| left + (right - left) * across.share(value);
         draw_ticks(&mut svg, &upward, (left, right), height);
-        let mut free_from = f64::NEG_INFINITY;
-        for (value, text) in across.ticks() {
-            let (x, half) = (place(*value), text_width(text) / 2.0);
-            svg.line("grid gx", (x, top), (x, bottom));
-            if x - half >= free_from {
-                svg.text("tick tx", (x, bottom + LINE), Anchor::Middle, text);
-                free_from = x + half + 4.0;
-            }
-        }
+        draw_ticks_across(&mut svg, &across, (top, bottom), place);
         svg.text("axis", (0.0, LINE - 4.0), Anchor::Start, &titled(self.upward.0, unit_up, is_log_up));
         let name = titled(self.across.0, unit, is_log);
         svg.text("axis", (right, bottom + 2.0 * LINE + 2.0), Anchor::End, &name);

@@ -1,5 +1,7 @@
 //! The data of the report of a study.
 
+use std::collections::BTreeMap;
+
 use stripewise_results::summary::Unit;
 
 use super::search::Search;
@@ -89,13 +91,15 @@ impl StudyReport {
     /// The rows in groups with equal values on `axes`, each with these values as a title. The groups are in the order of the
     /// rows.
     pub(super) fn groups(&self, axes: &[usize]) -> Vec<(String, Vec<&StudyRow>)> {
+        let mut places: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
         let mut groups: Vec<(Vec<usize>, Vec<&StudyRow>)> = Vec::new();
         for row in &self.rows {
             let key: Vec<usize> = axes.iter().map(|&axis| row.at[axis]).collect();
-            match groups.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, rows)) => rows.push(row),
-                None => groups.push((key, vec![row])),
+            let place = *places.entry(key.clone()).or_insert(groups.len());
+            if place == groups.len() {
+                groups.push((key, Vec::new()));
             }
+            groups[place].1.push(row);
         }
         let title = |key: &[usize]| {
             let parts = axes.iter().zip(key);
