@@ -230,7 +230,9 @@ fn print(
     }
     if points_done + left > REPORTED {
         let file = plan.file().path.display();
-        context.remark(&format!("no report, as the points are too many for one page: `stripewise report {file} --only AXIS=VALUE` takes some"));
+        context.remark(&format!(
+            "too many points for one page; `stripewise report {file} --only AXIS=VALUE` takes some"
+        ));
         return Ok(());
     }
     write_beside(plan, store, context)
